@@ -1,0 +1,6 @@
+"""x."""
+
+
+def main() -> int:
+    """X."""
+    return 0

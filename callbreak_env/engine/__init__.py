@@ -1,0 +1,1 @@
+"""The compiled engine: the rules of play in exactly one place."""

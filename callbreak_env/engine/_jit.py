@@ -1,0 +1,156 @@
+"""How kernels are compiled, cached and announced. Nothing here compiles on import."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import shutil
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from numba import types
+from numba.core import event
+from numba.extending import intrinsic
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_KEEP_CACHES = 8
+_ANNOUNCE_AFTER_S = 2.0
+
+
+def _source_digest() -> str:
+    """A digest of all sources of the package.
+
+    Numba's own cache looks only at the file of the kernel that is called: after an edit to a kernel in
+    another file it would run old code. A cache folder named by this digest cannot.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        digest.update(str(path.relative_to(_PACKAGE)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@functools.cache
+def cache_dir() -> str | None:
+    """The folder of compiled kernels, made when first asked for; None where nothing can be written.
+
+    ``NUMBA_CACHE_DIR`` is respected; otherwise the user's cache folder is taken.
+    """
+    base = numba.config.CACHE_DIR or os.environ.get("XDG_CACHE_HOME")
+    try:
+        home = Path(base) if base else Path.home() / ".cache"
+        parent = home / "callbreak_env"
+        path = parent / _source_digest()
+        path.mkdir(parents=True, exist_ok=True)
+        probe = path / f".write-{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+        others = sorted(
+            (other for other in parent.iterdir() if other != path), key=lambda p: p.stat().st_mtime
+        )
+        for old in others[:-_KEEP_CACHES]:
+            shutil.rmtree(old, ignore_errors=True)
+    except (OSError, RuntimeError):  # RuntimeError: no home folder can be told
+        return None
+    return str(path)
+
+
+def kernel(**options: Any) -> Callable[[F], F]:
+    """``numba.njit`` with a cache that notices every edit. Options go to ``njit``."""
+
+    def decorate(function: F) -> F:
+        folder = cache_dir() if not numba.config.DISABLE_JIT else None
+        if folder is None:
+            return numba.njit(**options)(function)  # type: ignore[no-any-return]
+        # Numba reads this setting while it decorates, and offers no argument for it.
+        before = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = folder
+        try:
+            return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+        finally:
+            numba.config.CACHE_DIR = before
+
+    return decorate
+
+
+class _Announcer(event.Listener):  # type: ignore[misc]
+    """Says on stderr that kernels are being compiled, if that takes more than two seconds."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._timer: threading.Timer | None = None
+        self._said = False
+
+    def _ours(self, happening: Any) -> bool:
+        function = getattr(happening.data.get("dispatcher"), "py_func", None)
+        return str(getattr(function, "__module__", "")).startswith("callbreak_env")
+
+    def _say(self) -> None:
+        self._said = True
+        where = "for later runs as well" if cache_dir() else "this time (no folder to cache it in)"
+        print(f"callbreak_env: compiling the engine, {where}", file=sys.stderr, flush=True)
+
+    def on_start(self, event: Any) -> None:
+        if self._ours(event):
+            self._depth += 1
+            if self._depth == 1 and not self._said:
+                self._timer = threading.Timer(_ANNOUNCE_AFTER_S, self._say)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def on_end(self, event: Any) -> None:
+        if self._ours(event):
+            self._depth -= 1
+            if self._depth == 0 and self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+
+event.register("numba:compile", _Announcer())
+
+
+@intrinsic
+def _popcount(typingctx: Any, value: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
+
+    return types.uint64(types.uint64), codegen
+
+
+@intrinsic
+def _lowest_bit(typingctx: Any, value: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], context.get_constant(types.boolean, False))
+
+    return types.uint64(types.uint64), codegen
+
+
+if numba.config.DISABLE_JIT:
+
+    def popcount(bits: Any) -> Any:
+        """The number of set bits of a uint64, as int64."""
+        return int(bits).bit_count()
+
+    def lowest_bit(bits: Any) -> Any:
+        """The index of the lowest set bit of a nonzero uint64, as int64."""
+        return (int(bits) & -int(bits)).bit_length() - 1
+
+else:
+
+    @kernel()
+    def popcount(bits: Any) -> Any:
+        """The number of set bits of a uint64, as int64."""
+        return np.int64(_popcount(bits))
+
+    @kernel()
+    def lowest_bit(bits: Any) -> Any:
+        """The index of the lowest set bit of a nonzero uint64, as int64."""
+        return np.int64(_lowest_bit(bits))

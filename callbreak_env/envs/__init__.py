@@ -1,0 +1,1 @@
+"""Environments: PettingZoo AEC, and the registration of their ids."""
