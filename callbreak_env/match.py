@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from callbreak_env.actions import NUM_ACTIONS
-from callbreak_env.cards import CARDS_PER_HAND, NUM_CARDS, NUM_SEATS, cards_of
+from callbreak_env.cards import CARDS_PER_HAND, NUM_CARDS, NUM_SEATS, card_text, cards_of
 from callbreak_env.engine.play import advance, new_match, points_of
 from callbreak_env.engine.state import (
     NO_DECKS,
@@ -249,7 +249,7 @@ def deck_from_hands(hands: Sequence[Iterable[int] | None], dealer: int) -> list[
             if not 0 <= card < NUM_CARDS:
                 raise ValueError(f"seat {seat}: there is no card {card}, ids are 0 to 51")
             if card in held:
-                raise ValueError(f"card {card} is held twice, by seat {held[card]} and seat {seat}")
+                raise ValueError(f"{card_text(card)} is held twice, by seats {held[card]} and {seat}")
             held[card] = seat
         queues.append(cards)
     dealt = [card for one_round in zip(*queues, strict=True) for card in one_round]

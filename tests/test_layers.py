@@ -32,6 +32,8 @@ LAYERS = (
     "observation",
     "records",
     "bhoos",
+    "simulation",
+    "story",
     "policy",
     "envs.aec",
     "envs.single",

@@ -8,7 +8,17 @@ from callbreak_env.engine._jit import kernel, lowest_bit, popcount
 from callbreak_env.engine.dealing import policy_seed
 from callbreak_env.engine.legality import is_legal, legal_set, write_mask
 from callbreak_env.engine.play import start_match, step
-from callbreak_env.engine.state import BIDDING, NO_DECKS, OVER, Array, Record
+from callbreak_env.engine.state import (
+    BIDDING,
+    DEAL_END,
+    NO_DECKS,
+    NONE,
+    OVER,
+    PLAYING,
+    REDEAL,
+    Array,
+    Record,
+)
 
 
 @kernel()
@@ -98,7 +108,7 @@ def play_uniform(tables: Array, rules: Array, randoms: Array, steps: int) -> int
             step(table, rules[0], NO_DECKS, uniform_action(table, rules[0], random))
             if table["phase"] == OVER:
                 ended += 1
-                start_match(table, rules[0], NO_DECKS, table["seed"], table["match"] + np.uint64(1), -1)
+                start_match(table, rules[0], NO_DECKS, table["seed"], table["match"] + np.uint64(1), NONE)
         randoms[i] = random
     return ended
 
@@ -133,3 +143,58 @@ def record_uniform(tables: Array, rules: Array, randoms: Array, actions: Array) 
 def uniform_start(seed: int, match: int) -> np.uint64:
     """The first state of the uniform agent's random numbers in one match: keyed, so it plays out the same."""
     return policy_seed(np.uint64(seed), np.uint64(match))
+
+
+# Slots of the counts that `simulate_uniform` keeps.
+ACTIONS, DECKS, DEALS, REDEALS, EXTRA_DEALS, NUM_COUNTS = 0, 1, 2, 3, 4, 5
+
+
+@kernel(nogil=True)
+def simulate_uniform(
+    tables: Array,
+    rules: Array,
+    seed: int,
+    first: int,
+    totals: Array,
+    winners: Array,
+    by_seat: Array,
+    counts: Array,
+) -> None:
+    """Play M whole matches by the uniform agent, numbers ``first`` on under a seed.
+
+    Args:
+        tables: [1] TABLE, overwritten.
+        rules: [1] RULES.
+        seed: of the shuffles and of the agent.
+        first: number of the first match.
+        totals: [M, 4] int64, written: tenths.
+        winners: [M] int8, written: sets of seats.
+        by_seat: [3, 4] int64, added to: deals bid, tricks promised, deals failed, by seat.
+        counts: [NUM_COUNTS] int64, added to: actions, decks, deals scored, H2 redeals, extra deals.
+    """
+    table = tables[0]
+    for i in range(len(winners)):
+        number = np.uint64(first + i)
+        start_match(table, rules[0], NO_DECKS, np.uint64(seed), number, NONE)
+        random = policy_seed(np.uint64(seed), number)
+        while table["phase"] != OVER:
+            random = next_random(random)
+            bidding = table["phase"] == BIDDING
+            action = uniform_action(table, rules[0], random)
+            happened = step(table, rules[0], NO_DECKS, action)
+            counts[ACTIONS] += 1
+            if bidding and table["phase"] == PLAYING:
+                for seat in range(4):
+                    by_seat[0, seat] += int(table["active"]) >> seat & 1
+                    by_seat[1, seat] += int(table["bids"][seat])
+            if happened & REDEAL:
+                counts[REDEALS] += 1
+            if happened & DEAL_END:
+                counts[DEALS] += 1
+                for seat in range(4):
+                    by_seat[2, seat] += int(table["points"][seat]) < 0
+        counts[DECKS] += int(table["deck"])
+        counts[EXTRA_DEALS] += int(table["deal"]) >= int(rules[0]["deals"])
+        for seat in range(4):
+            totals[i, seat] = table["totals"][seat]
+        winners[i] = table["winners"]
