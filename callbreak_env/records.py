@@ -9,8 +9,8 @@ A line is one JSON object, made by ``Match.record()``::
        {"deal": 0, "dealer": 2,             number from 0 (the extra deal is number `deals`), seat
         "hands": [["2C", ...], ...],        by seat; null for a seat not in an extra deal
         "outcome": "played",                or "thrown_in" (H2), "misdeal" (H3), "unfinished"
-        "bids": [2, 4, 3, 3],               by seat; null where there was none (not in a misdeal's entry,
-        "tricks": [{"leader": 3,             as all that follows)
+        "bids": [2, 4, 3, 3],               by seat; null where there was none
+        "tricks": [{"leader": 3,            seat
                     "cards": ["JC", ...],   in play order from the leader
                     "winner": 1}, ...],     null for a trick cut short
         "points": [20, -40, 31, 30],        tenths; null unless played

@@ -52,9 +52,12 @@ def _open_deals(tables: Array, decks: Array, first: int) -> list[dict[str, Any]]
                 "dealer": int(tables["dealer"][0]),
                 "hands": _hands(dealt[0]),
                 "outcome": UNFINISHED if deck == last else MISDEAL,
+                "bids": [None] * NUM_SEATS,
+                "tricks": [],
+                "points": None,
+                "totals": None,
             }
         )
-    entries[-1] |= {"bids": [None] * NUM_SEATS, "tricks": [], "points": None, "totals": None}
     return entries
 
 
