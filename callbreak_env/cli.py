@@ -8,15 +8,15 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TextIO
 
 from callbreak_env.actions import BID_OFFSET, MAX_BID, NUM_ACTIONS
 from callbreak_env.bhoos import is_bhoos, read_bhoos
 from callbreak_env.cards import NUM_CARDS, card_symbol
 from callbreak_env.errors import RecordError
-from callbreak_env.match import MAX_SEED
+from callbreak_env.match import MAX_SEED, Match
 from callbreak_env.observation import (
     HISTORY_WIDTH,
     LAYOUT_VERSION,
@@ -95,17 +95,24 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
+    number = _whole(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"must be 1 or more, not {number}")
     return number
 
 
 def _seed(text: str) -> int:
-    number = int(text)
+    number = _whole(text)
     if not 0 <= number <= MAX_SEED:
         raise argparse.ArgumentTypeError(f"must be from 0 to 2**63 - 1, not {number}")
     return number
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r:.40}") from None
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
@@ -122,6 +129,13 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) ->
 
 def _simulate(args: argparse.Namespace) -> int:
     """Play whole matches by four uniform agents. The same seed gives the same matches, anywhere."""
+    if args.record is None:
+        return _simulate_to(args, None)
+    with args.record.open("w", encoding="utf-8") as file:  # before the work, so that it is not lost
+        return _simulate_to(args, file)
+
+
+def _simulate_to(args: argparse.Namespace, file: TextIO | None) -> int:
     seed = secrets.randbits(63) if args.seed is None else args.seed
     simulation = Simulation(PRESETS[args.rules], seed)
     print(f"preset {args.rules}, seed {seed}, {args.matches:,} matches by the uniform agent", flush=True)
@@ -150,13 +164,13 @@ def _simulate(args: argparse.Namespace) -> int:
             for row in simulation.summary()
         ),
     )
-    if args.record is not None:
-        count = write_records(args.record, _recorded(simulation.rules, seed, args.matches))
+    if file is not None:
+        count = write_records(file, _recorded(simulation.rules, seed, args.matches))
         print(f"\n{count:,} matches written to {args.record}")
     return 0
 
 
-def _recorded(rules: Rules, seed: int, matches: int) -> Iterable[Any]:
+def _recorded(rules: Rules, seed: int, matches: int) -> Iterator[Match]:
     said = time.monotonic()
     for number in range(matches):
         yield uniform_match(rules, seed, number)
