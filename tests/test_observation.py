@@ -296,7 +296,7 @@ def hands_differ(tables: np.ndarray, match: Match) -> bool:
 @pytest.mark.parametrize("name", VARIETY)
 def test_nothing_unseen_is_read(name: str, amount: Callable[..., int]) -> None:
     """Whatever the hidden hands, the undealt cards and the key of the shuffles are, the bytes stay."""
-    every = amount(4, nightly=1, no_jit=29)
+    every = amount(4, nightly=1, no_jit=13)
     swapped = 0
     for seed in range(amount(3, nightly=50, no_jit=1)):
         rng = random.Random(f"{name} {seed}")
