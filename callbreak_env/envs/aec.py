@@ -40,6 +40,7 @@ _SET_BY_RESET = frozenset(
         "truncations",
         "infos",
         "_cumulative_rewards",
+        "num_agents",  # a property that reads `agents`
     )
 )
 
