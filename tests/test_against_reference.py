@@ -394,7 +394,7 @@ def report(what: str, key: str, deals: int, seen: Counter[str], wanted: Sequence
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_match_is_the_reference_match_at_every_step(part, amount):
     deals, seen, matches = 0, Counter(), 0
-    wanted = amount(600, nightly=20_000, no_jit=30)
+    wanted = amount(600, nightly=20_000, no_jit=300)
     while deals < wanted:
         comparison = play_scalar(f"{SEED}/scalar/{part}/{matches}")
         deals += comparison.deals
@@ -406,7 +406,7 @@ def test_a_match_is_the_reference_match_at_every_step(part, amount):
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_batch_of_tables_is_as_many_reference_matches_at_every_step(part, amount):
     deals, seen, batches = 0, Counter(), 0
-    wanted, size = amount(600, nightly=10_000, no_jit=12), amount(16, nightly=64, no_jit=3)
+    wanted, size = amount(600, nightly=10_000, no_jit=150), amount(16, nightly=64, no_jit=8)
     while deals < wanted:
         for comparison in play_batch(f"{SEED}/batch/{part}/{batches}", size):
             deals += comparison.deals

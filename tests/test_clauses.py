@@ -305,11 +305,10 @@ def test_R9_proof_a_discard_shows_no_trump_at_all() -> None:
 
 
 def test_R10_void_in_both_any_card_and_it_cannot_win() -> None:
-    match = place("8H", "QC 6C AD 23456789TJ:D", "9H", "", plays="8H")
+    match = place("8H", "QC 6C AD 23456789TJ:D", "9H", "TH", plays="8H")
     accepts(match, "QC 6C AD 23456789TJ:D")
-    play(match, "AD")
-    play_out_trick(match)
-    assert match.last_winner != 1
+    play(match, "AD 9H TH")
+    assert match.last_winner == 3
 
 
 def test_R11_the_highest_spade_wins() -> None:
