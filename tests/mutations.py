@@ -149,8 +149,8 @@ BREAKS = (
         "            gone |= _EMPTY\n    table",
     ),
 )
-# Left out, since nothing can notice it: "13 cards of one suit" in H3. Such a hand of a plain suit has no spade,
-# and one of all spades leaves none to the others. Also what only makes a match endless.
+# Left out, since nothing can notice it: "13 cards of one suit" in H3. Such a hand of a plain suit holds no
+# spade, and one of all spades leaves none to the others. Also what only makes a match endless.
 
 
 def killers(clause: str, file: str, old: str, new: str) -> tuple[list[str], list[str]]:
