@@ -507,17 +507,23 @@ def test_H2_does_not_apply_to_an_extra_deal_of_fewer_than_four() -> None:
     assert (four.phase, four.redeals) == ("bidding", 1)
 
 
-NO_SPADE_AT_0 = ("23456789TJQK:C 2D", "AC", "", "")
+def no_spade(seat: int) -> list[int]:
+    """A deck that leaves this seat alone without a spade (dealer 3)."""
+    hands = ["23456789TJQK:C 2D", "AC 2S", "3S", "4S"]
+    return deck(*hands[-seat:], *hands[:-seat]) if seat else deck(*hands)
 
 
-def test_H3_a_hand_without_a_spade_is_dealt_again_at_once() -> None:
+@pytest.mark.parametrize("seat", range(4))
+def test_H3_a_hand_without_a_spade_is_dealt_again_at_once(seat: int) -> None:
     good = deck("2S AC", "3S", "4S", "5S")
-    match = Match("misdeal", dealer=3, decks=[deck(*NO_SPADE_AT_0), deck(*NO_SPADE_AT_0), good])
-    assert parse_card("2S") in match.hands[0]
+    match = Match("misdeal", dealer=3, decks=[no_spade(seat), no_spade(seat), good])
+    assert cards("2S AC")[0] in match.hands[0]
+    assert cards("2S AC")[1] in match.hands[0]
     assert match.record_array["deck"][0] == 3
     assert (match.dealer, match.redeals, match.deal) == (3, 0, 0)
-    off = Match(dealer=3, decks=[deck(*NO_SPADE_AT_0), good])
-    assert parse_card("2C") in off.hands[0]
+    off = Match(dealer=3, decks=[no_spade(seat), good])
+    assert not set(off.hands[seat]) & SPADES
+    assert all(set(off.hands[other]) & SPADES for other in range(4) if other != seat)
 
 
 def test_H3_a_hand_of_one_suit_is_dealt_again() -> None:
@@ -529,7 +535,7 @@ def test_H3_a_hand_of_one_suit_is_dealt_again() -> None:
 def test_H3_means_spades_also_under_first_led_trump_and_after_a_redeal() -> None:
     good = deck("2S AC", "3S", "4S", "5S")
     rules = Rules(misdeal=True, trump="first_led", min_total_bid=52)
-    match = Match(rules, dealer=3, decks=[good, deck(*NO_SPADE_AT_0), good])
+    match = Match(rules, dealer=3, decks=[good, no_spade(0), good])
     bid_all(match, 2, 2, 2, 2)
     assert parse_card("2S") in match.hands[0]
     assert match.record_array["deck"][0] == 3
