@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import itertools
 import os
 import secrets
@@ -10,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from callbreak_env.actions import BID_OFFSET, MAX_BID, NUM_ACTIONS
 from callbreak_env.bhoos import is_bhoos, read_bhoos
@@ -37,6 +38,8 @@ _PROGRESS_EVERY_S = 2.0
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status: 0, 1 for a record that is wrong, 2 for bad use."""
     args = _parser().parse_args(argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that cannot show ♠ shows ?
     try:
         return int(args.run(args))
     except BrokenPipeError:  # whoever read our output has had enough
@@ -49,7 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"callbreak: {error}", file=sys.stderr)
         return 1
     except OSError as error:
-        print(f"callbreak: {error.filename}: {error.strerror}", file=sys.stderr)
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"callbreak: {where}{error.strerror}", file=sys.stderr)
         return 2
     except ValueError as error:
         print(f"callbreak: {error}", file=sys.stderr)
@@ -131,8 +135,14 @@ def _simulate(args: argparse.Namespace) -> int:
     """Play whole matches by four uniform agents. The same seed gives the same matches, anywhere."""
     if args.record is None:
         return _simulate_to(args, None)
-    with args.record.open("w", encoding="utf-8") as file:  # before the work, so that it is not lost
-        return _simulate_to(args, file)
+    # Opened before the work, so that it is not lost; beside the target, so that a stop spoils no file.
+    whole = not args.record.exists() or args.record.is_file()
+    target = args.record.with_name(args.record.name + ".part") if whole else args.record
+    with target.open("w", encoding="utf-8") as file:
+        status = _simulate_to(args, file)
+    if whole:
+        target.replace(args.record)
+    return status
 
 
 def _simulate_to(args: argparse.Namespace, file: TextIO | None) -> int:
@@ -185,16 +195,23 @@ def _progress(verb: str, done: int, of: int) -> None:
 
 def _replay(args: argparse.Namespace) -> int:
     """Replay recorded matches through the engine: every move checked, every figure compared."""
-    if _holds_bhoos(args.file):
-        return _replay_bhoos(args)
+    with args.file.open("rb") as file:
+        if _holds_bhoos(file):
+            return _replay_bhoos(args)
+        return _replay_records(args, file)
+
+
+def _replay_records(args: argparse.Namespace, file: BinaryIO) -> int:
     count = 0
-    for match in itertools.islice(read_records(args.file), args.match):
+    for match in itertools.islice(read_records(file), args.match):
         count += 1
         if args.verify or (args.match is not None and count < args.match):
             continue
         print(f"Match {count}: seed {match.seed}, match {match.number} of that seed")
         print("\n".join(f"  {line}" for line in describe_rules(match.rules)) + "\n")
         print("\n".join(tell_match(match)) + "\n")
+    if count == 0:
+        raise RecordError(f"{args.file} holds no match")
     if args.match is not None and count < args.match:
         raise ValueError(f"{args.file} has {count} matches: there is no match {args.match}")
     if args.verify:
@@ -202,10 +219,12 @@ def _replay(args: argparse.Namespace) -> int:
     return 0
 
 
-def _holds_bhoos(path: Path) -> bool:
-    """Whether the file is one match history of the bot tournament rather than JSON Lines."""
-    with path.open("rb") as file:
-        data = file.read(MAX_BYTES + 1)
+def _holds_bhoos(file: BinaryIO) -> bool:
+    """Whether a file is one match history of the bot tournament rather than JSON Lines (as a pipe is)."""
+    if not file.seekable():
+        return False
+    data = file.read(MAX_BYTES + 1)
+    file.seek(0)
     if len(data) > MAX_BYTES or b'"rounds"' not in data:
         return False
     try:
@@ -215,7 +234,11 @@ def _holds_bhoos(path: Path) -> bool:
 
 
 def _replay_bhoos(args: argparse.Namespace) -> int:
+    if args.match not in (None, 1):
+        raise ValueError(f"{args.file} has 1 match: there is no match {args.match}")
     match = read_bhoos(args.file)
+    if not match.deals:
+        raise RecordError(f"{args.file} holds no deal")
     if not args.verify:
         print("\n".join(tell_bhoos(match)))
     moves = sum(len(deal.moves) for deal in match.deals)

@@ -115,8 +115,9 @@ class Match(TableFace):
             ``REDEAL`` (8) of ``callbreak_env.engine.state``.
 
         Raises:
-            IllegalAction: the rules forbid it, or the match is over; nothing has changed.
-            ValueError: it is no action id at all; nothing has changed.
+            IllegalAction: the rules forbid it, the match is over, or there is no such id (then without a
+                clause); nothing has changed.
+            ValueError: it is not a whole number; nothing has changed.
         """
         if type(action) is not int:
             action = check_int(action, "action")
@@ -158,6 +159,8 @@ class Match(TableFace):
         other._actions = self._actions.copy()
         return other
 
+    __copy__ = clone
+
     def render(self, seat: int | None = None) -> str:
         """The table as a picture for people; with a seat, as that seat sees it."""
         if seat is not None:
@@ -183,6 +186,16 @@ def check_int(value: Any, what: str) -> int:
         ) from None
 
 
+def check_list(value: Any, what: str) -> list[Any]:
+    """``value`` as a list; ValueError, beginning with ``what``, for anything that is no collection."""
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        return list(value)
+    except TypeError:
+        raise ValueError(f"{what}, not {type(value).__name__}") from None
+
+
 def check_seat(value: Any, what: str) -> int:
     """``value`` as a seat 0-3, or ValueError."""
     seat = check_int(value, what)
@@ -203,14 +216,11 @@ def check_decks(decks: Any) -> Array:
     """Decks as an [n, 52] uint8 array; ValueError where one is not the 52 cards once each."""
     if decks is None:
         return NO_DECKS
-    if isinstance(decks, (str, bytes)) or not isinstance(decks, Iterable):
-        raise ValueError(f"decks must be decks of {NUM_CARDS} card ids, not {type(decks).__name__}")
     rows = []
-    for number, deck in enumerate(decks):
+    for number, deck in enumerate(check_list(decks, f"decks must be decks of {NUM_CARDS} card ids")):
         what = f"decks[{number}]"
-        if isinstance(deck, (str, bytes)) or not isinstance(deck, Iterable):
-            raise ValueError(f"{what} must be {NUM_CARDS} card ids, not {type(deck).__name__}")
-        cards = [check_int(card, f"a card of {what}") for card in deck]
+        listed = check_list(deck, f"{what} must be {NUM_CARDS} card ids")
+        cards = [check_int(card, f"a card of {what}") for card in listed]
         if sorted(cards) != list(range(NUM_CARDS)):
             twice = sorted({card for card in cards if cards.count(card) > 1})
             fault = f"it holds {len(cards)} cards" + (f", {twice} more than once" if twice else "")
@@ -234,6 +244,7 @@ def deck_from_hands(hands: Sequence[Iterable[int] | None], dealer: int) -> list[
         ValueError: not 13 cards each, a card twice, or no such card.
     """
     dealer = check_seat(dealer, "dealer")
+    hands = check_list(hands, f"hands must be {NUM_SEATS} hands")
     if len(hands) != NUM_SEATS:
         raise ValueError(f"there are {NUM_SEATS} hands, one a seat (None if not dealt in), not {len(hands)}")
     held: dict[int, int] = {}
@@ -242,6 +253,7 @@ def deck_from_hands(hands: Sequence[Iterable[int] | None], dealer: int) -> list[
         hand = hands[seat]
         if hand is None:
             continue
+        hand = check_list(hand, f"the hand of seat {seat} must be {CARDS_PER_HAND} card ids")
         cards = [check_int(card, f"a card of seat {seat}") for card in hand]
         if len(cards) != CARDS_PER_HAND:
             raise ValueError(f"seat {seat} must hold {CARDS_PER_HAND} cards, not {len(cards)}")
@@ -269,6 +281,10 @@ def deal_points(
     Raises:
         ValueError: not four of each, or out of range.
     """
+    bids, tricks = (
+        check_list(bids, "bids must be four bids"),
+        check_list(tricks, "tricks must be four counts"),
+    )
     if len(bids) != NUM_SEATS or len(tricks) != NUM_SEATS:
         raise ValueError(f"there are {NUM_SEATS} bids and {NUM_SEATS} trick counts, one a seat")
     numbers = [

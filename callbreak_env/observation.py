@@ -1,6 +1,6 @@
 """What a seat sees, as arrays. ``FIELDS`` is the layout: vector, named parts and printed table come from it.
 
-Seats are egocentric: own seat first, then counter-clockwise. Every field of the flat encoding is a whole
+Seats are egocentric: own seat first, then counter-clockwise. Every field of the flat encoding is a
 number divided by its scale, in [-1, 1]. Nothing that the seat could not know goes in: the kernels read the
 own hand and what all have seen.
 """

@@ -3,7 +3,7 @@
 A line is one JSON object, made by ``Match.record()``::
 
     {"format": "callbreak-match", "version": 1,
-     "seed": 7, "match": 0,                 where the shuffles came from; not needed to read it
+     "seed": 7, "match": 0,                 key of the shuffles; after the last deck here they go on
      "rules": {"deals": 5, ...},            every option of ``Rules``
      "deals": [                             every deck dealt, in order
        {"deal": 0, "dealer": 2,             number from 0 (the extra deal is number `deals`), seat
@@ -62,8 +62,14 @@ def parse_json(data: bytes) -> Any:
     def refuse(constant: str) -> None:
         raise RecordError(f"{constant} is not a JSON number")
 
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise RecordError(f"an object has a key twice, among {[key for key, _ in pairs]!r:.80}")
+        return found
+
     try:
-        return json.loads(data.decode(), parse_constant=refuse)
+        return json.loads(data.decode(), parse_constant=refuse, object_pairs_hook=once)
     except UnicodeDecodeError as error:
         raise RecordError(f"byte {error.start + 1} is not UTF-8 text") from None
     except json.JSONDecodeError as error:
@@ -120,6 +126,8 @@ def write_records(file: str | Path | TextIO, records: Iterable[Match | dict[str,
         file: a path, which is overwritten, or an open text file.
         records: matches, or what ``Match.record()`` gave.
     """
+    if isinstance(records, (Match, dict)):
+        raise ValueError("records must be a list of matches or records, not one of them alone")
     if isinstance(file, (str, Path)):
         with Path(file).open("w", encoding="utf-8") as opened:
             return write_records(opened, records)
@@ -131,16 +139,25 @@ def write_records(file: str | Path | TextIO, records: Iterable[Match | dict[str,
     return count
 
 
-def read_records(path: str | Path) -> Iterator[Match]:
+def read_records(source: str | Path | BinaryIO) -> Iterator[Match]:
     """The matches of a file, each replayed and verified; one that was cut short can be played on.
+
+    Decks that were given to a match and not dealt yet are not in its record: shuffles follow.
+
+    Args:
+        source: a path, or a file open for reading bytes.
 
     Raises:
         RecordError: the file is no such file, or a match breaks the rules, or its figures are wrong; the
             message names the line, deal, trick and card.
         OSError: the file cannot be read.
     """
-    with Path(path).open("rb") as file, at(str(path)):
-        for number, line in read_lines(file):
+    if isinstance(source, (str, Path)):
+        with Path(source).open("rb") as file:
+            yield from read_records(file)
+        return
+    with at(str(source.name)):
+        for number, line in read_lines(source):
             with at(f"line {number}"):
                 match = replay(parse_json(line))
             yield match

@@ -1,4 +1,4 @@
-"""Rules: every house rule a documented field, with its clause of the rules page (R and H numbers).
+"""Rules: every house rule a documented field, with its clause of RULES.md (R and H numbers).
 
 This module knows no cards in play and no randomness; ``engine/`` is where the clauses are carried out.
 """
@@ -45,7 +45,9 @@ class Rules:
     max_bid: int = 13
     """R5, H9: the highest bid, ``min_bid``-13."""
     min_total_bid: int = 0
-    """H2: bids that add up to less are thrown in and dealt again by the same dealer; 0 is off."""
+    """H2: bids that add up to less are thrown in and dealt again by the same dealer; 0 is off.
+
+    Not in an extra deal of fewer than four seats."""
     max_redeals: int = 10
     """H2: after so many redeals in a row the deal is played as bid."""
     misdeal: bool = False
@@ -87,7 +89,7 @@ class Rules:
         """
         try:
             return PRESETS[name]
-        except KeyError:
+        except (KeyError, TypeError):  # TypeError: not even hashable
             raise ValueError(f"there is no preset {name!r}: choose one of {', '.join(PRESETS)}") from None
 
     def to_dict(self) -> dict[str, Any]:

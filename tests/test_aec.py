@@ -253,6 +253,7 @@ def test_the_end_terminates_all_together_and_truncates_nobody(form: str) -> None
         env.step(choice(env, moves))
     assert env.agents == AGENTS
     assert list(env.terminations.values()) == [True] * 4
+    assert all(type(flag) is bool for flag in (*env.terminations.values(), *env.truncations.values()))
     assert list(env.truncations.values()) == [False] * 4
     for left in (3, 2, 1, 0):
         env.step(None)
@@ -572,3 +573,11 @@ def test_the_id_is_registered() -> None:
     env.reset(seed=1)
     assert env.unwrapped.rules == callbreak_v0.raw_env(rules="bhoos").rules
     assert env.unwrapped.reward == "win"
+
+
+def test_writing_into_a_mask_changes_no_rule() -> None:
+    env = started()
+    env.infos[env.agent_selection]["action_mask"][:] = 1
+    assert env.match.legal_actions() == list(range(53, 65))
+    with pytest.raises(IllegalAction):
+        env.step(0)

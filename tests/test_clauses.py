@@ -693,7 +693,7 @@ def test_H10_a_spade_that_cannot_win_is_not_forced() -> None:
     accepts(low, "6S 3S 23456789TJQ:C")
     high = place("3H 4H", "5S 23456789TJQK:D", "6S 3S 23456789TJQ:C", "", rules=rules, plays="3H 5S")
     accepts(high, "6S")
-    refuses(high, "QC", "R9")
+    refuses(high, "QC", "R9", "R9 holds a trump that beats 5♠")
     none = place("3H 4H", "6S 3S 23456789TJQ:C", "", "", rules=rules, plays="3H")
     accepts(none, "6S 3S")
 

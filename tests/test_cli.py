@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -148,7 +152,7 @@ def test_rules_tells_a_preset(preset: str, capsys: pytest.CaptureFixture[str]) -
         (("simulate", "--seed", "-1"), "must be from 0 to 2**63 - 1, not -1"),
         (("simulate", "--seed", str(2**63)), "must be from 0 to 2**63 - 1"),
         (("simulate", "--rules", "whist"), "invalid choice: 'whist'"),
-        (("simulate", "--record", "/nowhere/at/all.jsonl"), "/nowhere/at/all.jsonl: No such file"),
+        (("simulate", "--record", "/nowhere/at/all.jsonl"), "/nowhere/at/all.jsonl.part: No such file"),
         (("rules", "whist"), "invalid choice: 'whist'"),
         (("replay", "missing.jsonl"), "missing.jsonl: No such file"),
         (("replay", "."), ".: Is a directory"),
@@ -161,3 +165,55 @@ def test_bad_use_is_one_error(
     assert status == 2
     assert message in err
     assert "Traceback" not in err
+
+
+def test_an_empty_file_is_not_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.write_bytes(b"\n")
+    status, out, err = run(capsys, "replay", "--verify", str(empty))
+    assert (status, out) == (1, "")
+    assert err == f"callbreak: {empty} holds no match\n"
+    empty.write_text('{"players": ["a", "b", "c", "d"], "rounds": []}', encoding="utf-8")
+    status, _, err = run(capsys, "replay", "--verify", str(empty))
+    assert (status, err) == (1, f"callbreak: {empty} holds no deal\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_read_once_and_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = uniform_match(PRESETS["single_deal"], 1, 0).record()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for spoiled, expected in ((0, 0), (1, 1)):
+        record["deals"][0]["points"][0] += spoiled
+        writer = threading.Thread(target=pipe.write_text, args=(json.dumps(record) + "\n",))
+        writer.start()
+        status, out, err = run(capsys, "replay", "--verify", str(pipe))
+        writer.join()
+        assert status == expected
+        assert ("1 matches, every move legal" in out) == (not spoiled)
+        assert ("deals[0].points[0]" in err) == bool(spoiled)
+
+
+def test_a_recording_replaces_its_file_only_when_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_text("as it was", encoding="utf-8")
+
+    def stop(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("callbreak_env.cli.write_records", stop)
+    status, _, err = run(capsys, "simulate", "--matches", "2", "--record", str(path))
+    assert (status, err) == (130, "callbreak: stopped\n")
+    assert path.read_text(encoding="utf-8") == "as it was"
+    monkeypatch.undo()
+    assert run(capsys, "simulate", "--matches", "2", "--record", str(path))[0] == 0
+    assert len(list(read_records(path))) == 2
+
+
+def test_a_terminal_without_suits_still_gets_its_table() -> None:
+    command = [sys.executable, "-m", "callbreak_env", "describe"]
+    plain = os.environ | {"PYTHONIOENCODING": "ascii"}
+    result = subprocess.run(command, env=plain, capture_output=True, text=True, check=True)
+    assert "39-51  play 2? ... A?" in result.stdout

@@ -357,3 +357,24 @@ def test_points_of_nonsense_are_refused(bids: Any, tricks: Any, message: str) ->
 def test_helpers_deal_what_they_say() -> None:
     assert sorted(deck(*SUIT_HANDS)) == list(range(52))
     assert place(*SUIT_HANDS).hands == [list(range(13 * seat, 13 * seat + 13)) for seat in range(4)]
+
+
+def test_what_is_no_collection_is_refused() -> None:
+    for call, message in (
+        (lambda: Match(decks=np.array(5)), "decks must be decks of 52 card ids, not ndarray"),
+        (lambda: Match(decks=[np.array(5)]), r"decks\[0\] must be 52 card ids, not ndarray"),
+        (lambda: deck_from_hands(None, 0), "hands must be 4 hands, not NoneType"),
+        (lambda: deck_from_hands([5] * 4, 0), "the hand of seat 1 must be 13 card ids, not int"),
+        (lambda: deal_points(None, [0] * 4), "bids must be four bids, not NoneType"),
+        (lambda: Rules.preset([]), r"there is no preset \[\]"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_a_shallow_copy_is_independent_too() -> None:
+    match = after(2)
+    other = copy.copy(match)
+    other.apply(other.legal_actions()[0])
+    assert len(match.actions) == 2
+    assert match.bids != other.bids

@@ -197,6 +197,7 @@ LINES = {
     "not a number": (b'{"seed": NaN}', "NaN is not a JSON number"),
     "infinity": (b'{"seed": -Infinity}', "-Infinity is not a JSON number"),
     "a list": (b"[]", "must be an object with 'format', not a list"),
+    "a key twice": (b'{"seed": 1, "seed": 2}', "an object has a key twice, among"),
     "null": (b"null", "must be an object with 'format', not null"),
     "a number": (b"1", "must be an object with 'format', not a number"),
 }
@@ -235,3 +236,13 @@ def test_an_empty_file_has_no_matches(tmp_path: Path) -> None:
 def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         list(read_records(tmp_path / "missing"))
+
+
+def test_one_match_alone_is_not_a_list_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "kept"
+    path.write_text("as it was", encoding="utf-8")
+    match = Match(seed=1)
+    for alone in (match, match.record()):
+        with pytest.raises(ValueError, match="records must be a list of matches or records"):
+            write_records(path, alone)  # type: ignore[arg-type]
+    assert path.read_text(encoding="utf-8") == "as it was"

@@ -163,7 +163,8 @@ def violation(table: Record, rules: Record, action: int) -> int:
         return MUST_BEAT
     if hand & SUIT_SETS[led] != _EMPTY:
         return MUST_FOLLOW
-    return MUST_OVERTRUMP if SUIT_OF[action] == int(table["trump"]) else MUST_TRUMP
+    only_winners = int(table["best_trump"]) >= 0 and not rules["undertrump"]  # H10: others are not forced
+    return MUST_OVERTRUMP if only_winners or SUIT_OF[action] == int(table["trump"]) else MUST_TRUMP
 
 
 @kernel()

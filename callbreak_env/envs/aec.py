@@ -235,9 +235,10 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo's name; 
         Raises:
             ValueError: there is no such agent.
         """
-        seat = _SEAT_OF.get(agent)
-        if seat is None:
-            raise CallBreakError(f"there is no agent {agent!r}: agents are {', '.join(AGENTS)}")
+        try:
+            seat = _SEAT_OF[agent]
+        except (KeyError, TypeError):  # TypeError: not even hashable
+            raise CallBreakError(f"there is no agent {agent!r}: agents are {', '.join(AGENTS)}") from None
         info = self.infos.get(agent)
         mask = np.zeros(NUM_ACTIONS, np.int8) if info is None else info["action_mask"]
         return {"observation": encode(self.match, seat, self.encoding), "action_mask": mask}
