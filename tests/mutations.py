@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-TESTS = ("tests/test_clauses.py",)
+TESTS = ("tests/test_clauses.py", "tests/test_clause_edges.py")
 
 # (clause, file of the engine or cards.py, what stands there, what is put in its place)
 BREAKS = (
@@ -84,6 +84,14 @@ BREAKS = (
     ("R13", "scoring", "return -10 * bid", "return -10 * (bid - won)"),
     ("R14", "play", "if deal + 1 < deals:", "if deal < deals:"),
     ("R14", "scoring", "value > highest", "value < highest"),
+    ("R14", "play", 'table["totals"][seat] += int', 'table["totals"][seat] = int'),
+    ("R15", "dealing", "ALL_CARDS if dealt_in else np.uint64(0)", "ALL_CARDS"),
+    (
+        "R7",
+        "legality",
+        "if SUIT_OF[card] == _SPADES and r7_first_lead",
+        "if SUIT_OF[card] == _SPADES or r7_first_lead",
+    ),
     ("R15", "play", "next_deal(table, rules, decks, top)", "next_deal(table, rules, decks, ALL_SEATS)"),
     (
         "R15",
