@@ -105,14 +105,11 @@ def test_history_in_play_order() -> None:
     order = [(line["leader"] + i) % 4 for i in range(4)]
     played = dict(zip(order, line["cards"], strict=True))
     assert played == {int(seat): text for seat, text in line["expect"]["by_seat"].items()}
-    # The trick as the second of a deal: the leader wins the first with a heart.
-    ranks = iter("AKQJ")
+    # The trick opens a deal; the preset lets a spade lead it.
     hands = [[card(played[seat])] for seat in range(4)]
-    for seat in order:
-        hands[seat].append(card(next(ranks) + "H"))
     rest = [number for number in range(52) if not any(number in hand for hand in hands)]
     for hand in hands:
-        hand += [rest.pop() for _ in range(11)]
+        hand += [rest.pop() for _ in range(12)]
     dealer = (line["leader"] - 1) % 4
     match = Match("bhoos", dealer=dealer, decks=[deck_from_hands(hands, dealer)])
     for _ in range(4):
