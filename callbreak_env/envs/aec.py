@@ -207,7 +207,7 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo's name; 
 
     def _end_deal(self, over: bool) -> None:
         """Pay the deal's rewards, and terminate whoever plays no more."""
-        self.rewards = self._deal_rewards(over)
+        self.rewards = self._deal_rewards()
         self._all_zero = False
         self._accumulate_rewards()
         playing = () if over else self.match.active
@@ -217,7 +217,7 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo's name; 
             self._select_next()
         self._deads_step_first()
 
-    def _deal_rewards(self, over: bool) -> dict[str, float]:
+    def _deal_rewards(self) -> dict[str, float]:
         match, seats = self.match, [_SEAT_OF[agent] for agent in self.agents]
         if self.reward == "win":
             winners = match.winners
