@@ -1,0 +1,23 @@
+"""Random numbers for policies and samplers; the game's own (the decks) are in ``dealing.py``.
+
+SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators; OOPSLA 2014): the state
+goes up by ``GOLDEN`` a number, and the number is ``mix(state)``, so numbers are independent of each other to
+the processor as well.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from callbreak_env.engine._jit import kernel
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MUL0, _MUL1 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+@kernel()
+def mix(state: np.uint64) -> np.uint64:
+    """The number that belongs to a state: a bijection of 64 bits."""
+    state = (state ^ (state >> np.uint64(30))) * _MUL0
+    state = (state ^ (state >> np.uint64(27))) * _MUL1
+    return state ^ (state >> np.uint64(31))
