@@ -7,6 +7,10 @@ the processor as well.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
 import numpy as np
 
 from callbreak_env.engine._jit import kernel
@@ -14,8 +18,23 @@ from callbreak_env.engine._jit import kernel
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MUL0, _MUL1 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _wrapping(function: F) -> F:
+    """uint64 arithmetic that wraps without a warning; compiled, it does so by itself."""
+    return np.errstate(over="ignore")(function) if numba.config.DISABLE_JIT else function
+
 
 @kernel()
+@_wrapping
+def next_state(state: np.uint64) -> np.uint64:
+    """The state after this one."""
+    return state + GOLDEN
+
+
+@kernel()
+@_wrapping
 def mix(state: np.uint64) -> np.uint64:
     """The number that belongs to a state: a bijection of 64 bits."""
     state = (state ^ (state >> np.uint64(30))) * _MUL0
