@@ -14,9 +14,10 @@ from typing import Any
 
 from callbreak_env.actions import bid_action
 from callbreak_env.cards import NUM_SEATS, parse_card
+from callbreak_env.checks import check_int, check_seat
 from callbreak_env.engine.state import TRICK_END
 from callbreak_env.errors import IllegalAction, RecordError
-from callbreak_env.match import Match, check_int, check_seat, deal_points, deck_from_hands
+from callbreak_env.match import Match, deal_points, deck_from_hands
 from callbreak_env.records import MAX_BYTES, at, need, need_seats, parse_json
 from callbreak_env.rules import PRESETS, Rules
 

@@ -16,8 +16,9 @@ from typing import BinaryIO, TextIO
 from callbreak_env.actions import BID_OFFSET, MAX_BID, NUM_ACTIONS
 from callbreak_env.bhoos import is_bhoos, read_bhoos
 from callbreak_env.cards import NUM_CARDS, card_symbol
+from callbreak_env.checks import MAX_SEED
 from callbreak_env.errors import RecordError
-from callbreak_env.match import MAX_SEED, Match
+from callbreak_env.match import Match
 from callbreak_env.observation import (
     HISTORY_WIDTH,
     LAYOUT_VERSION,

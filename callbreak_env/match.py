@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import secrets
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from callbreak_env.actions import NUM_ACTIONS
 from callbreak_env.cards import CARDS_PER_HAND, NUM_CARDS, NUM_SEATS, card_text, cards_of
+from callbreak_env.checks import check_int, check_list, check_seat, check_seed
 from callbreak_env.engine.play import advance, new_match, points_of
 from callbreak_env.engine.state import (
     NO_DECKS,
@@ -26,8 +26,6 @@ from callbreak_env.rules import Rules, as_rules
 from callbreak_env.table import TableFace, View
 from callbreak_env.text import table_line, table_picture
 from callbreak_env.transcript import build
-
-MAX_SEED = 2**63 - 1
 
 
 class Match(TableFace):
@@ -136,7 +134,7 @@ class Match(TableFace):
 
     def view(self, seat: int) -> View:
         """What a seat knows now, as a copy that stays as it is."""
-        return View(self._tables, self._rules, check_seat(seat, "seat"))
+        return View(self._tables, self._rules, seat)
 
     def record(self) -> dict[str, Any]:
         """The record of the match so far, JSON-ready; ``callbreak_env.records`` writes and reads it."""
@@ -172,44 +170,6 @@ class Match(TableFace):
 
     def __repr__(self) -> str:
         return f"<Match {table_line(self._tables[0], self._rules)}>"
-
-
-def check_int(value: Any, what: str) -> int:
-    """``value`` as an int; ValueError for anything but a whole number (a bool is none)."""
-    try:
-        if isinstance(value, (bool, np.bool_)):
-            raise TypeError
-        return operator.index(value)
-    except TypeError:
-        raise ValueError(
-            f"{what} must be a whole number, not {value!r:.60} ({type(value).__name__})"
-        ) from None
-
-
-def check_list(value: Any, what: str) -> list[Any]:
-    """``value`` as a list; ValueError, beginning with ``what``, for anything that is no collection."""
-    try:
-        if isinstance(value, (str, bytes)):
-            raise TypeError
-        return list(value)
-    except TypeError:
-        raise ValueError(f"{what}, not {type(value).__name__}") from None
-
-
-def check_seat(value: Any, what: str) -> int:
-    """``value`` as a seat 0-3, or ValueError."""
-    seat = check_int(value, what)
-    if not 0 <= seat < NUM_SEATS:
-        raise ValueError(f"{what} must be a seat, 0 to {NUM_SEATS - 1}, not {seat}")
-    return seat
-
-
-def check_seed(value: Any, what: str = "seed") -> int:
-    """``value`` as a seed 0 to 2**63 - 1, or ValueError."""
-    seed = check_int(value, what)
-    if not 0 <= seed <= MAX_SEED:
-        raise ValueError(f"{what} must be from 0 to 2**63 - 1, not {seed}")
-    return seed
 
 
 def check_decks(decks: Any) -> Array:

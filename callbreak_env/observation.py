@@ -19,9 +19,10 @@ from gymnasium import spaces
 
 from callbreak_env.actions import NUM_ACTIONS
 from callbreak_env.cards import CARDS_PER_HAND, NUM_CARDS, NUM_SEATS
-from callbreak_env.engine._jit import kernel
+from callbreak_env.checks import check_seat
+from callbreak_env.engine._jit import kernel, lowest_bit, store_bits
 from callbreak_env.engine.state import NEXT_SEAT, SUIT_OF, Array, Record
-from callbreak_env.match import Match, check_seat
+from callbreak_env.match import Match
 from callbreak_env.table import View
 
 LAYOUT_VERSION = 1
@@ -103,71 +104,74 @@ HISTORY_WIDTH = CARDS_PER_HAND + 2 * MAX_EVENTS
 HISTORY_PAD = -1
 
 
-@kernel()
-def _put_cards(out: Array, at: int, cards: np.uint64) -> int:
-    for card in range(52):
-        out[at + card] = cards >> np.uint64(card) & np.uint64(1)
-    return at + 52
+_START = {field.name: sum(f.size for f in STATE_FIELDS[:i]) for i, field in enumerate(STATE_FIELDS)}
+_TRICK, _PLAYED, _MAY_HOLD = _START["trick"], _START["played"], _START["may_hold"]
+_BIDS, _TRICKS_WON, _MOMENT = _START["bids"], _START["tricks_won"], _START["to_act"]
+_DEAL, _HANDS, _TOTAL = _START["deal"], _START["other_hands"], _START["total"]
+RULES_AT = _START["rules"]
+_NOBODY = np.uint64(0)
 
 
 @kernel()
-def _put_one_hot(out: Array, at: int, index: int, size: int) -> int:
-    for i in range(size):
-        out[at + i] = i == index
-    return at + size
+def _one(index: int) -> np.uint64:
+    """The set of one index."""
+    return np.uint64(1) << np.uint64(index)
 
 
-@kernel()
-def _put_number(out: Array, at: int, value: Any, scale: int) -> int:
-    """``value / scale``, kept within [-1, 1]."""
-    out[at] = np.float32(max(-scale, min(scale, value)) / scale)
-    return at + 1
+@kernel(forceinline=True)
+def _put_seats(table: Record, viewer: int, out: Array) -> None:
+    """The fields that have a row a seat, hand to tricks_won.
 
-
-@kernel()
-def _relative(seat: int, viewer: int) -> int:
-    """A seat counted from the viewer's; NONE stays below 0."""
-    return (seat - viewer) & 3 if seat >= 0 else -1
-
-
-@kernel()
-def _put_seats(table: Record, viewer: int, out: Array, at: int) -> int:
-    """The fields that are one row a seat, hand to tricks_won."""
-    at = _put_cards(out, at, table["hands"][viewer])
+    Each row is written as 64 slots; what goes beyond it is overwritten by the next.
+    """
+    hand = table["hands"][viewer]
+    store_bits(out, 0, hand)
+    bids = won = _NOBODY
     for i in range(4):
-        card = int(table["trick"][(viewer + i) & 3])
-        at = _put_cards(out, at, np.uint64(1) << np.uint64(card) if card >= 0 else np.uint64(0))
+        seat = (viewer + i) & 3
+        card = int(table["trick"][seat])
+        store_bits(out, _TRICK + 52 * i, _one(card) if card >= 0 else _NOBODY)
+        bids |= _one(14 * i + int(table["bids"][seat]))
+        won |= _one(14 * i + int(table["tricks_won"][seat]))
     for i in range(4):
-        at = _put_cards(out, at, table["played"][(viewer + i) & 3])
-    for i in range(1, 4):
-        unseen = table["may_hold"][(viewer + i) & 3] & ~table["hands"][viewer]
-        at = _put_cards(out, at, unseen)
-    for i in range(4):
-        at = _put_one_hot(out, at, int(table["bids"][(viewer + i) & 3]), 14)
-    for i in range(4):
-        at = _put_one_hot(out, at, int(table["tricks_won"][(viewer + i) & 3]), 14)
-    return at
+        store_bits(out, _PLAYED + 52 * i, table["played"][(viewer + i) & 3])
+    for i in range(3):
+        store_bits(out, _MAY_HOLD + 52 * i, table["may_hold"][(viewer + 1 + i) & 3] & ~hand)
+    store_bits(out, _BIDS, bids)
+    store_bits(out, _TRICKS_WON, won)
+
+
+@kernel(forceinline=True)
+def _moment(table: Record, rules: Record, viewer: int) -> np.uint64:
+    """The fields that tell where in the deal we are, to_act to extra_deal, as the bits of one word."""
+    seat, trump, best_led = int(table["seat"]), int(table["trump"]), int(table["best_led"])
+    active = np.uint64(table["active"])
+    bits = _one((seat - viewer) & 3) if seat >= 0 else _NOBODY
+    bits |= _one(4 + ((int(table["leader"]) - viewer) & 3))
+    bits |= _one(8 + ((int(table["dealer"]) - viewer) & 3))
+    from_own = (active | active << np.uint64(4)) >> np.uint64(viewer)
+    bits |= (from_own & np.uint64(15)) << np.uint64(12)
+    bits |= _one(16 + int(table["in_trick"]))
+    bits |= _one(20 + int(table["trick_no"]))
+    bits |= _one(34 + int(table["phase"]))
+    bits |= _one(37 + (trump if trump >= 0 else 4))
+    bits |= _one(42 + (SUIT_OF[best_led] if best_led >= 0 else 4))
+    if table["deal"] >= rules["deals"]:
+        bits |= _one(47)
+    return bits
+
+
+@kernel(forceinline=True)
+def _put_number(out: Array, at: int, value: Any, limit: int, unit: int) -> None:
+    """``value``, kept within ``limit``, over ``unit``; in an int8 row rounded (halves to even)."""
+    number = np.float32(max(-limit, min(limit, value))) / np.float32(unit)
+    out[at] = np.rint(number) if out.itemsize == 1 else number
 
 
 @kernel()
-def _put_moment(table: Record, viewer: int, out: Array, at: int) -> int:
-    """The fields that tell where in the deal we are, to_act to led_suit."""
-    at = _put_one_hot(out, at, _relative(int(table["seat"]), viewer), 4)
-    at = _put_one_hot(out, at, _relative(int(table["leader"]), viewer), 4)
-    at = _put_one_hot(out, at, _relative(int(table["dealer"]), viewer), 4)
-    for i in range(4):
-        out[at + i] = int(table["active"]) >> ((viewer + i) & 3) & 1
-    at = _put_one_hot(out, at + 4, int(table["in_trick"]), 4)
-    at = _put_one_hot(out, at, int(table["trick_no"]), 14)
-    at = _put_one_hot(out, at, int(table["phase"]), 3)
-    trump, best_led = int(table["trump"]), int(table["best_led"])
-    at = _put_one_hot(out, at, trump if trump >= 0 else 4, 5)
-    return _put_one_hot(out, at, SUIT_OF[best_led] if best_led >= 0 else 4, 5)
-
-
-@kernel()
-def _put_rules(rules: Record, out: Array, at: int) -> int:
-    """The field ``rules``."""
+def put_rules(rules: Record, out: Array) -> None:
+    """Write the field ``rules``, the same for all rows of a batch, into its place in a row."""
+    exact = out.itemsize == 1
     values = (
         np.int64(rules["min_bid"]),
         np.int64(rules["max_bid"]),
@@ -185,53 +189,42 @@ def _put_rules(rules: Record, out: Array, at: int) -> int:
         np.int64(rules["undertrump"]),
     )
     for i in range(len(values)):
-        at = _put_number(out, at, values[i], _RULE_SCALES[i])
-    return at
+        _put_number(out, RULES_AT + i, values[i], _RULE_SCALES[i], 1 if exact else _RULE_SCALES[i])
 
 
-@kernel()
-def put_observation(table: Record, rules: Record, viewer: int, out: Array) -> int:
-    """Write the flat encoding of one seat into ``out`` (float32, WIDTH or longer); returns WIDTH."""
-    at = _put_moment(table, viewer, out, _put_seats(table, viewer, out, 0))
+@kernel(forceinline=True)
+def put_observation(table: Record, rules: Record, viewer: int, out: Array) -> None:
+    """Write the flat encoding of one seat, all but the field ``rules``, into ``out``.
+
+    ``out`` is a row of WIDTH or more slots: float32, or int8, where numbers stand as they are (``totals``
+    rounded to whole points) and not over their scale.
+    """
+    exact = out.itemsize == 1
+    _put_seats(table, viewer, out)
+    store_bits(out, _MOMENT, _moment(table, rules, viewer))
     deal, deals = int(table["deal"]), int(rules["deals"])
-    at = _put_number(out, at, 1 if deal >= deals else 0, 1)
-    at = _put_number(out, at, deal, MAX_DEALS_SHOWN)
-    at = _put_number(out, at, max(0, deals - 1 - deal), MAX_DEALS_SHOWN)
-    at = _put_number(out, at, int(table["redeals"]), MAX_DEALS_SHOWN)
-    for i in range(1, 4):
-        above = int(table["totals"][(viewer + i) & 3]) - int(table["totals"][viewer])
-        at = _put_number(out, at, above, 10 * MAX_POINTS_SHOWN)
-    return _put_rules(rules, out, at)
+    unit = 1 if exact else MAX_DEALS_SHOWN
+    _put_number(out, _DEAL, deal, MAX_DEALS_SHOWN, unit)
+    _put_number(out, _DEAL + 1, max(0, deals - 1 - deal), MAX_DEALS_SHOWN, unit)
+    _put_number(out, _DEAL + 2, int(table["redeals"]), MAX_DEALS_SHOWN, unit)
+    unit = 10 if exact else 10 * MAX_POINTS_SHOWN
+    for i in range(3):
+        above = int(table["totals"][(viewer + 1 + i) & 3]) - int(table["totals"][viewer])
+        _put_number(out, _DEAL + 3 + i, above, 10 * MAX_POINTS_SHOWN, unit)
 
 
 @kernel()
-def encode_flat(tables: Array, rules: Array, viewer: int, out: Array) -> None:
-    """The flat encoding of one seat at one table ([1] TABLE) into ``out`` ([WIDTH] float32)."""
-    put_observation(tables[0], rules[0], viewer, out)
-
-
-@kernel()
-def encode_state(tables: Array, rules: Array, out: Array) -> None:
-    """The whole table ([1] TABLE) into ``out`` ([STATE_WIDTH] float32)."""
-    table = tables[0]
-    at = put_observation(table, rules[0], 0, out)
-    for seat in range(1, 4):
-        at = _put_cards(out, at, table["hands"][seat])
-    _put_number(out, at, int(table["totals"][0]), 10 * MAX_POINTS_SHOWN)
-
-
-@kernel()
-def encode_history(tables: Array, rules: Array, viewer: int, out: Array) -> None:
-    """The history encoding of one seat at one table ([1] TABLE) into ``out`` ([HISTORY_WIDTH] int16)."""
-    table = tables[0]
+def put_history(table: Record, viewer: int, out: Array) -> None:
+    """Write the history encoding of one seat into ``out`` ([HISTORY_WIDTH] int16)."""
     for i in range(len(out)):
-        out[i] = -1
+        out[i] = HISTORY_PAD
+    hand = table["hands"][viewer]
     at = 0
-    for card in range(52):
-        if table["hands"][viewer] >> np.uint64(card) & np.uint64(1):
-            out[at] = card
-            at += 1
-    at = 13
+    while hand != _NOBODY:
+        out[at] = lowest_bit(hand)
+        hand &= hand - np.uint64(1)
+        at += 1
+    at = CARDS_PER_HAND
     active = int(table["active"])
     seat = int(table["dealer"])
     for _ in range(int(table["num_active"])):
@@ -246,6 +239,38 @@ def encode_history(tables: Array, rules: Array, viewer: int, out: Array) -> None
         out[at] = ((entry >> 6) - viewer) & 3
         out[at + 1] = entry & 63
         at += 2
+
+
+@kernel()
+def encode_flat(tables: Array, rules: Array, viewer: int, out: Array) -> None:
+    """The flat encoding of one seat at one table ([1] TABLE) into ``out`` ([WIDTH] float32)."""
+    put_observation(tables[0], rules[0], viewer, out)
+    put_rules(rules[0], out)
+
+
+@kernel()
+def put_state(table: Record, rules: Record, viewer: int, out: Array) -> None:
+    """Write the whole table as a seat places it into ``out`` (STATE_WIDTH slots, float32 or int8)."""
+    put_observation(table, rules, viewer, out)
+    put_rules(rules, out)
+    for i in range(3):
+        hand = table["hands"][(viewer + 1 + i) & 3]
+        for card in range(52):
+            out[_HANDS + 52 * i + card] = hand >> np.uint64(card) & np.uint64(1)
+    unit = 10 if out.itemsize == 1 else 10 * MAX_POINTS_SHOWN
+    _put_number(out, _TOTAL, int(table["totals"][viewer]), 10 * MAX_POINTS_SHOWN, unit)
+
+
+@kernel()
+def encode_state(tables: Array, rules: Array, out: Array) -> None:
+    """The whole table ([1] TABLE) as seat 0 places it into ``out`` ([STATE_WIDTH] float32)."""
+    put_state(tables[0], rules[0], 0, out)
+
+
+@kernel()
+def encode_history(tables: Array, viewer: int, out: Array) -> None:
+    """The history encoding of one seat at one table ([1] TABLE) into ``out`` ([HISTORY_WIDTH] int16)."""
+    put_history(tables[0], viewer, out)
 
 
 def new_space(encoding: str) -> spaces.Box:
@@ -288,7 +313,7 @@ def encode(
         return flat
     if encoding == "history":
         history = np.empty(HISTORY_WIDTH, np.int16)
-        encode_history(table.record_array, table.rules_array, seat, history)
+        encode_history(table.record_array, seat, history)
         return history
     raise _no_encoding(encoding)
 

@@ -9,6 +9,7 @@ import importlib
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from callbreak_env.rules import Rules
 from callbreak_env.table import View
@@ -25,6 +26,30 @@ class Agent(Protocol):
 
     def act(self, view: View) -> int:
         """The action id for the seat to act, from what it knows."""
+
+
+@runtime_checkable
+class BatchAgent(Protocol):
+    """A policy for many tables in one call, without memory: an opponent for vector environments."""
+
+    name: str
+
+    def act_batch(
+        self,
+        observations: npt.NDArray[np.float32],
+        action_masks: npt.NDArray[np.int8],
+        rng: np.random.Generator,
+    ) -> npt.NDArray[np.integer[Any]]:
+        """The action ids for K seats to act.
+
+        Args:
+            observations: [K, 804] float32, each as its seat sees it.
+            action_masks: [K, 65] int8.
+            rng: what to draw from, if anything.
+
+        Returns:
+            [K] whole numbers.
+        """
 
 
 class UniformAgent:

@@ -32,8 +32,9 @@ from typing import Any, BinaryIO, TextIO, TypeVar
 
 from callbreak_env.actions import bid_action
 from callbreak_env.cards import NUM_SEATS, parse_card
+from callbreak_env.checks import check_int, check_seat, check_seed
 from callbreak_env.errors import RecordError
-from callbreak_env.match import Match, check_int, check_seat, check_seed, deck_from_hands
+from callbreak_env.match import Match, deck_from_hands
 from callbreak_env.rules import Rules
 from callbreak_env.transcript import FORMAT, MISDEAL, VERSION
 

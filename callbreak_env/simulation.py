@@ -15,10 +15,10 @@ from callbreak_env.engine.batch import (
     EXTRA_DEALS,
     NUM_COUNTS,
     REDEALS,
-    record_uniform,
-    simulate_uniform,
-    uniform_start,
+    record_policy,
+    simulate_policy,
 )
+from callbreak_env.engine.policies import UNIFORM
 from callbreak_env.engine.state import TABLE, rules_record
 from callbreak_env.match import Match
 from callbreak_env.rules import Rules
@@ -53,9 +53,10 @@ class Simulation:
         """Play so many more."""
         totals = np.zeros((matches, NUM_SEATS), np.int64)
         winners = np.zeros(matches, np.int8)
-        simulate_uniform(
+        simulate_policy(
             np.zeros(1, TABLE),
             rules_record(self.rules),
+            UNIFORM,
             self.seed,
             self.matches,
             totals,
@@ -107,10 +108,9 @@ def uniform_match(rules: Rules, seed: int, number: int) -> Match:
     """One match of a ``Simulation`` as a ``Match`` that is over."""
     match = Match(rules, seed=seed, number=number)
     tables = match.record_array.copy()
-    randoms = np.array([uniform_start(seed, number)], np.uint64)
     chunk = np.empty(4096, np.uint8)
     while not match.is_over:
-        count = record_uniform(tables, rules_record(rules), randoms, chunk)
+        count = record_policy(tables, rules_record(rules), UNIFORM, chunk)
         for action in chunk[:count].tolist():
             match.apply(action)
     return match

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from callbreak_env.actions import NUM_ACTIONS
 from callbreak_env.cards import NUM_SEATS, cards_of
+from callbreak_env.checks import check_seat
 from callbreak_env.engine.legality import write_masks
 from callbreak_env.engine.state import NO_LOG, NONE, OVER, Array, rules_record
 from callbreak_env.rules import Rules
@@ -19,6 +20,14 @@ _PHASES = ("bidding", "playing", "over")
 
 def _or_none(value: Any) -> int | None:
     return None if value == NONE else int(value)
+
+
+def legal_mask_of(tables: Array, rules: Array) -> npt.NDArray[np.int8]:
+    """[65] int8, 1 = legal for the seat to act at a table ([1] TABLE); all zeros when over."""
+    masks = np.empty((1, NUM_ACTIONS), np.int8)
+    write_masks(tables, rules, masks)
+    mask: npt.NDArray[np.int8] = masks[0]
+    return mask
 
 
 class TableFace:
@@ -141,12 +150,6 @@ class TableFace:
         """The seats that win the match, both partners; empty before its end."""
         return tuple(seats_of(self._tables["winners"][0]))
 
-    def _legal_mask(self) -> npt.NDArray[np.int8]:
-        masks = np.empty((1, NUM_ACTIONS), np.int8)
-        write_masks(self._tables, self._record, masks)
-        mask: npt.NDArray[np.int8] = masks[0]
-        return mask
-
 
 class View(TableFace):
     """What one seat knows at one moment, and nothing else: what agents act on.
@@ -159,8 +162,7 @@ class View(TableFace):
 
     def __init__(self, tables: Array, rules: Rules, viewer: int) -> None:
         """The view of ``viewer`` on a table ([1] TABLE), which is copied."""
-        if not 0 <= viewer < NUM_SEATS:
-            raise ValueError(f"there is no seat {viewer}: seats are 0 to {NUM_SEATS - 1}")
+        viewer = check_seat(viewer, "seat")
         self._rules = rules
         self._record = rules_record(rules)
         self._viewer = viewer
@@ -194,7 +196,7 @@ class View(TableFace):
         """[65] int8, 1 = legal; all zeros when the viewer is not to act."""
         if self.seat != self._viewer:
             return np.zeros(NUM_ACTIONS, np.int8)
-        return self._legal_mask()
+        return legal_mask_of(self._tables, self._record)
 
     def legal_actions(self) -> list[int]:
         """The legal action ids, ascending; empty when the viewer is not to act."""

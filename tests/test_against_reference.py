@@ -15,9 +15,20 @@ import numpy as np
 import pytest
 
 from callbreak_env import IllegalAction, Match, Rules
-from callbreak_env.engine.batch import advance_all, start_matches
 from callbreak_env.engine.dealing import cut_for_dealer, shuffle
-from callbreak_env.engine.state import DEAL_END, MATCH_END, REDEAL, TABLE, TRICK_END, rules_record
+from callbreak_env.engine.legality import legal_word
+from callbreak_env.engine.play import new_match
+from callbreak_env.engine.scoring import POINTS
+from callbreak_env.engine.state import (
+    DEAL_END,
+    MATCH_END,
+    NO_DECKS,
+    REDEAL,
+    TABLE,
+    TRICK_END,
+    rules_record,
+)
+from callbreak_env.envs.rows import count_illegal, step_rows
 from conftest import JIT
 from reference import CARDS, ReferenceMatch
 
@@ -346,7 +357,26 @@ def play_batch(key: str, count: int) -> list[Comparison]:
     rules = rules_record(Rules(**options))
     tables = np.zeros(count, TABLE)
     masks = np.full((count, 65), 7, np.int8)
-    start_matches(tables, rules, seed, np.array(numbers, np.uint64), np.array(dealers, np.int64), masks)
+    for row in range(count):
+        new_match(tables[row : row + 1], rules, NO_DECKS, seed, numbers[row], dealers[row], masks[row])
+    words = np.array([legal_word(table, rules[0]) for table in tables], np.uint64)
+    seats, rewards = np.zeros(count, np.int8), np.zeros((count, 4), np.float32)
+    terminated = np.zeros((count, 4), np.bool_)
+    deal_over, match_over = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+    nothing = np.zeros((count, 0), np.int16)
+
+    def advance_all(a: int, b: int, chosen: np.ndarray) -> int:
+        """Rows a to b act unless one is illegal; how many are."""
+        actions = np.full(count, 77)
+        actions[a:b] = chosen
+        illegal = count_illegal(a, b, words, actions)
+        if not illegal:
+            step_rows(
+                a, b, tables, rules, nothing[0], POINTS, False, actions, words,
+                nothing, masks, seats, rewards, terminated, deal_over, match_over,
+            )  # fmt: skip
+        return illegal
+
     comparisons = []
     for number, dealer in zip(numbers, dealers, strict=True):
         first = int(cut_for_dealer(np.uint64(seed), np.uint64(number))) if dealer < 0 else dealer
@@ -366,21 +396,28 @@ def play_batch(key: str, count: int) -> list[Comparison]:
             [one.choose() if alive else rng.randint(-9, 99) for one, alive in zip(chosen, live, strict=True)],
             np.int64,
         )
-        happened = np.full(b - a, 77, np.int64)
         before = tables[a:b].tobytes()
         if rng.random() < 0.1 and any(live):
             wrong = [row for row in range(b - a) if live[row] and rng.random() < 0.3] or [live.index(True)]
             bad = actions.copy()
             for row in wrong:
                 bad[row] = chosen[row].choose_illegal()
-            assert advance_all(tables[a:b], rules, bad, happened, masks[a:b]) == wrong[0], key
+            assert advance_all(a, b, bad) == len(wrong), key
             assert tables[a:b].tobytes() == before, key
         resting = [tables[a + row].tobytes() for row in range(b - a) if not live[row]]
-        assert advance_all(tables[a:b], rules, actions, happened, masks[a:b]) == -1, key
+        assert advance_all(a, b, actions) == 0, key
         assert [tables[a + row].tobytes() for row in range(b - a) if not live[row]] == resting, key
         for row, comparison in enumerate(chosen):
             expected = comparison.apply(int(actions[row])) if live[row] else 0
-            assert happened[row] == expected, (comparison.told, comparison.actions)
+            told = (comparison.told, comparison.actions)
+            assert deal_over[a + row] == (expected & DEAL_END != 0), told
+            assert match_over[a + row] == (expected & MATCH_END != 0), told
+            points = tables[a + row]["points"] if expected & DEAL_END else np.zeros(4)
+            assert rewards[a + row].tolist() == (points / 10).astype(np.float32).tolist(), told
+            assert seats[a + row] == tables[a + row]["seat"], told
+            stays = [bool(int(tables[a + row]["active"]) >> seat & 1) for seat in range(4)]
+            done = stays if expected & MATCH_END else [not stay for stay in stays]
+            assert terminated[a + row].tolist() == (done if expected & DEAL_END else [False] * 4), told
             comparison.check(facts_of_engine(tables[a + row], masks[a + row]))
     return comparisons
 

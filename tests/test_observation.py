@@ -268,7 +268,7 @@ def view_facts(view: View) -> tuple:
 def seen_by(tables: np.ndarray, match: Match, viewer: int) -> tuple[bytes, bytes, tuple]:
     flat, history = np.empty(WIDTH, np.float32), np.empty(HISTORY_WIDTH, np.int16)
     encode_flat(tables, match.rules_array, viewer, flat)
-    encode_history(tables, match.rules_array, viewer, history)
+    encode_history(tables, viewer, history)
     return flat.tobytes(), history.tobytes(), view_facts(View(tables, match.rules, viewer))
 
 
@@ -521,7 +521,7 @@ def test_every_slot_is_written() -> None:
         assert state[:WIDTH].tobytes() == encode(match, 0).tobytes()
         assert np.abs(state).max() <= 1
     history = np.full(HISTORY_WIDTH, 77, np.int16)
-    encode_history(match.record_array, match.rules_array, 1, history)
+    encode_history(match.record_array, 1, history)
     assert history.tolist() == history_told_again(match, 1)
 
 

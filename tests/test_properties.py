@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from callbreak_env import Match, Rules
 from callbreak_env.cards import cards_of
-from callbreak_env.engine.batch import next_random, uniform_action, uniform_start
 from callbreak_env.engine.dealing import cut_for_dealer, philox, shuffle
+from callbreak_env.engine.policies import UNIFORM, policy_action
 from callbreak_env.engine.state import DEAL_END, MATCH_END, REDEAL, TABLE, rules_record
 
 SEEDS = st.integers(0, 2**63 - 1)
@@ -195,11 +195,11 @@ def test_the_uniform_agent_takes_each_legal_action_alike(amount: Callable[..., i
         match, moves = Match(rules, seed=2), random.Random(2)
         for _ in range(steps):
             match.apply(moves.choice(match.legal_actions()))
-        table, record = match.record_array[0], rules_record(rules)[0]
-        state, taken = np.uint64(uniform_start(1, steps)), []
-        for _ in range(count):
-            state = np.uint64(next_random(state))
-            taken.append(int(uniform_action(table, record, state)))
+        table, record = match.record_array.copy()[0], rules_record(rules)[0]
+        taken = []
+        for number in range(count):
+            table["match"] = number
+            taken.append(int(policy_action(UNIFORM, table, record)))
         legal = match.legal_actions()
         assert set(taken) == set(legal)
         share = count / len(legal)

@@ -141,7 +141,7 @@ BREAKS: dict[str, tuple[Callable[[Record], Any], str]] = {
     "a bid missing": (lambda r: deal(r)["bids"].__setitem__(0, None), "every seat bids before a card"),
     "another card": (another_card, r"deals\[1\]: trick 4: card 3: seat \d cannot play .*: R4 does not hold"),
     "five cards": (
-        lambda r: deal(r)["tricks"][3]["cards"].append("2C"),
+        lambda r: deal(r)["tricks"][3]["cards"].append(deal(r)["tricks"][3]["cards"][0]),
         r"deals\[1\]: trick 4: card 5: seat \d cannot play",
     ),
     "three cards": (

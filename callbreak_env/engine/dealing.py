@@ -21,7 +21,7 @@ from callbreak_env.engine.state import (
 )
 
 # Streams share key and counter but for the top half of the last counter word.
-DECK_STREAM, CUT_STREAM, POLICY_STREAM = 0, 1, 2
+DECK_STREAM, CUT_STREAM, LEARNER_STREAM = 0, 1, 2
 
 _LOW = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
@@ -91,10 +91,10 @@ def cut_for_dealer(seed: np.uint64, match: np.uint64) -> np.int64:
 
 
 @kernel()
-def policy_seed(seed: np.uint64, match: np.uint64) -> np.uint64:
-    """A nonzero 64-bit start for the uniform agent's own stream in one match."""
-    w0, w1, _, _ = _words(seed, match, np.uint64(0), POLICY_STREAM, 0)
-    return (w0 << _32) | w1 | np.uint64(1)
+def draw_learner(seed: np.uint64, match: np.uint64) -> np.int64:
+    """The seat of the learner in a match where it is drawn, uniform over the seats."""
+    word, _, _, _ = _words(seed, match, np.uint64(0), LEARNER_STREAM, 0)
+    return np.int64(word >> np.uint64(30))
 
 
 @kernel()

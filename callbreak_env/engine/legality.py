@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from callbreak_env.engine._jit import kernel
+from callbreak_env.engine._jit import kernel, store_bits
 from callbreak_env.engine.state import (
     ABOVE,
     BID_RANGE,
@@ -29,6 +29,8 @@ from callbreak_env.engine.state import (
 )
 
 _EMPTY = np.uint64(0)
+BIDS_FLAG = np.uint64(1 << 63)
+"""The bit of a ``legal_word`` that says that it holds bids."""
 _SPADES = 3
 
 
@@ -109,34 +111,40 @@ def legal_set(table: Record, rules: Record) -> CardSet:
 
 
 @kernel()
+def legal_word(table: Record, rules: Record) -> CardSet:
+    """``legal_set`` with bit 63 while bidding: all that tells which action ids are legal, in one word."""
+    word = legal_set(table, rules)
+    return word | BIDS_FLAG if int(table["phase"]) == BIDDING else word
+
+
+@kernel(forceinline=True)
+def word_allows(word: CardSet, action: int) -> bool:
+    """Whether a ``legal_word`` has an action id; any integer is answered."""
+    index = action - 51 if word >= BIDS_FLAG else action
+    return 0 <= index < 52 and word >> np.uint64(index) & np.uint64(1) != _EMPTY
+
+
+@kernel(forceinline=True)
+def write_word(word: CardSet, mask: Array) -> None:
+    """Write a ``legal_word`` into ``mask`` ([65] int8, one contiguous row)."""
+    if word >= BIDS_FLAG:
+        store_bits(mask, 0, word << np.uint64(51))
+        mask[64] = word >> np.uint64(13) & np.uint64(1)
+    else:
+        store_bits(mask, 0, word)
+        mask[64] = 0
+
+
+@kernel()
 def is_legal(table: Record, rules: Record, action: int) -> bool:
     """Whether the seat to act may take an action id; any integer is answered."""
-    if action < 0 or action > 64:
-        return False
-    index = action
-    if int(table["phase"]) == BIDDING:
-        index = action - 51
-        if index < 1:
-            return False
-    elif action > 51:
-        return False
-    return bool(legal_set(table, rules) >> np.uint64(index) & np.uint64(1))
+    return bool(word_allows(legal_word(table, rules), action))
 
 
 @kernel()
 def write_mask(table: Record, rules: Record, mask: Array) -> None:
     """Write the legal mask of the seat to act into ``mask`` ([65] int8); all zeros when over."""
-    legal = legal_set(table, rules)
-    if int(table["phase"]) == BIDDING:
-        for action in range(52):
-            mask[action] = 0
-        for bid in range(1, 14):
-            mask[51 + bid] = legal >> np.uint64(bid) & np.uint64(1)
-    else:
-        for action in range(52):
-            mask[action] = legal >> np.uint64(action) & np.uint64(1)
-        for action in range(52, 65):
-            mask[action] = 0
+    write_word(legal_word(table, rules), mask)
 
 
 @kernel()

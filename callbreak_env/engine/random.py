@@ -17,6 +17,7 @@ from callbreak_env.engine._jit import kernel
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MUL0, _MUL1 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_MUL2, _MUL3 = np.uint64(0xD1342543DE82EF95), np.uint64(0xAF251AF3B0F025B5)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,3 +41,14 @@ def mix(state: np.uint64) -> np.uint64:
     state = (state ^ (state >> np.uint64(30))) * _MUL0
     state = (state ^ (state >> np.uint64(27))) * _MUL1
     return state ^ (state >> np.uint64(31))
+
+
+@kernel()
+@_wrapping
+def keyed(seed: np.uint64, match: np.uint64, count: np.uint64) -> np.uint64:
+    """64 random bits that are a function of three numbers.
+
+    The factors are spectrally good multipliers (Steele, Vigna: Computationally easy, spectrally good
+    multipliers for congruential pseudorandom number generators; Software: Practice and Experience 52, 2022).
+    """
+    return mix(seed * _MUL2 + match * _MUL3 + count * GOLDEN)

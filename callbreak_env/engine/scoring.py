@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from callbreak_env.engine._jit import kernel
-from callbreak_env.engine.state import Array, Record
+from callbreak_env.engine.state import ALL_SEATS, DEAL_END, MATCH_END, Array, Record
+
+REWARDS = ("points", "zero_sum", "win")
+"""The kinds of rewards, by the number that ``put_rewards`` takes."""
+POINTS, ZERO_SUM, WIN = range(3)
 
 
 @kernel()
@@ -46,3 +50,41 @@ def top_seats(values: Array, among: int) -> int:
             elif value == highest:
                 best |= 1 << seat
     return best
+
+
+@kernel()
+def put_rewards(table: Record, happened: int, kind: int, rewards: Array) -> None:
+    """Write what a step paid the four seats (``rewards``: [4], floats), by what it brought about.
+
+    POINTS: the points of the deal that ended. ZERO_SUM: those minus their mean over the seats in that deal.
+    WIN: at the end of the match the winners share 1.
+    """
+    for seat in range(4):
+        rewards[seat] = 0
+    if not happened & DEAL_END:
+        return
+    over = happened & MATCH_END != 0
+    # Only the last deal can be an extra deal, and then its seats are still the active ones.
+    paid = (int(table["winners"]) if kind == WIN else int(table["active"])) if over else ALL_SEATS
+    if kind == WIN and not over:
+        return
+    total = 0
+    count = 0
+    for seat in range(4):
+        if paid >> seat & 1:
+            count += 1
+            total += int(table["points"][seat])
+    for seat in range(4):
+        if paid >> seat & 1:
+            if kind == WIN:
+                rewards[seat] = 1 / count
+            elif kind == ZERO_SUM:
+                rewards[seat] = (int(table["points"][seat]) * count - total) / (10 * count)
+            else:
+                rewards[seat] = int(table["points"][seat]) / 10
+
+
+@kernel()
+def rewards_of(tables: Array, happened: int, kind: int, rewards: Array) -> None:
+    """``put_rewards`` for one table ([1] TABLE)."""
+    put_rewards(tables[0], happened, kind, rewards)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import secrets
-import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
@@ -17,14 +16,16 @@ from pettingzoo.utils import wrappers
 
 from callbreak_env.actions import NUM_ACTIONS
 from callbreak_env.cards import NUM_SEATS
+from callbreak_env.checks import check_choice, check_seed
+from callbreak_env.engine.scoring import REWARDS, rewards_of
 from callbreak_env.engine.state import DEAL_END, MATCH_END
+from callbreak_env.envs.rendering import RENDER_MODES, check_render_mode, show_table, warn_unknown
 from callbreak_env.errors import CallBreakError, NotResetError
-from callbreak_env.match import Match, check_seed
+from callbreak_env.match import Match
 from callbreak_env.observation import STATE_WIDTH, encode, encode_state, new_space
 from callbreak_env.rules import Rules, as_rules
 
 AGENTS = [f"player_{seat}" for seat in range(NUM_SEATS)]
-REWARDS = ("points", "zero_sum", "win")
 ILLEGAL_REWARD = -13.0
 
 Observation = dict[str, npt.NDArray[Any]]
@@ -81,7 +82,7 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo's name; 
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo declares it as an instance attribute
         "name": "callbreak_v0",
-        "render_modes": ["human", "ansi"],
+        "render_modes": list(RENDER_MODES),
         "is_parallelizable": False,
         "render_fps": 2,
     }
@@ -94,14 +95,10 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo's name; 
         render_mode: str | None = None,
     ) -> None:
         super().__init__()
-        if reward not in REWARDS:
-            raise ValueError(f"reward={reward!r}: choose one of {', '.join(map(repr, REWARDS))}")
-        if render_mode not in (None, *self.metadata["render_modes"]):
-            raise ValueError(f"render_mode={render_mode!r}: choose None, 'human' or 'ansi'")
         self.rules = as_rules(rules)
-        self.reward = reward
+        self.reward = check_choice(reward, "reward", REWARDS)
         self.encoding = encoding
-        self.render_mode = render_mode
+        self.render_mode = check_render_mode(render_mode)
         self.possible_agents = AGENTS.copy()
         self.observation_spaces = {
             agent: spaces.Dict(
@@ -155,13 +152,7 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo's name; 
             stream, number = self._seed, self._next_number
         self.match = Match(self.rules, seed=stream, number=number, **known)
         self._seed, self._next_number = stream, number + 1
-        for name in map(str, options):
-            if name not in self._warned:
-                self._warned.add(name)
-                warnings.warn(
-                    f"reset option {name!r:.40} is unknown and ignored: options are dealer, decks",
-                    stacklevel=2,
-                )
+        warn_unknown(options, self._warned)
         self.agents = AGENTS.copy()
         self.terminations = dict.fromkeys(AGENTS, False)
         self.truncations = dict.fromkeys(AGENTS, False)
@@ -199,35 +190,26 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo's name; 
             self.rewards = dict.fromkeys(self.agents, 0.0)
             self._all_zero = True
         if happened & DEAL_END:
-            self._end_deal(bool(happened & MATCH_END))
+            self._end_deal(happened)
         else:
             self._select_next()
         if self.render_mode == "human":
             self.render()
 
-    def _end_deal(self, over: bool) -> None:
+    def _end_deal(self, happened: int) -> None:
         """Pay the deal's rewards, and terminate whoever plays no more."""
-        self.rewards = self._deal_rewards()
+        rewards = np.zeros(NUM_SEATS)
+        rewards_of(self.match.record_array, happened, REWARDS.index(self.reward), rewards)
+        self.rewards = {agent: float(rewards[_SEAT_OF[agent]]) for agent in self.agents}
         self._all_zero = False
         self._accumulate_rewards()
+        over = bool(happened & MATCH_END)
         playing = () if over else self.match.active
         for agent in self.agents:
             self.terminations[agent] = _SEAT_OF[agent] not in playing
         if not over:
             self._select_next()
         self._deads_step_first()
-
-    def _deal_rewards(self) -> dict[str, float]:
-        match, seats = self.match, [_SEAT_OF[agent] for agent in self.agents]
-        if self.reward == "win":
-            winners = match.winners
-            return {AGENTS[seat]: (seat in winners) / (len(winners) or 1) for seat in seats}
-        points = match.points
-        if self.reward == "points":
-            return {AGENTS[seat]: points[seat] / 10 for seat in seats}
-        total = sum(points[seat] for seat in seats)
-        count = len(seats)
-        return {AGENTS[seat]: (points[seat] * count - total) / (10 * count) for seat in seats}
 
     def observe(self, agent: str) -> Observation:
         """What an agent sees, at any time after ``reset``, also when it is not to act or is done.
@@ -268,14 +250,7 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo's name; 
 
     def render(self) -> str | None:
         """The table as text: returned (``"ansi"``) or printed (``"human"``); a warning without a mode."""
-        if self.render_mode is None:
-            warnings.warn("render() does nothing without a render_mode: pass 'ansi' or 'human'", stacklevel=2)
-            return None
-        picture = self.match.render()
-        if self.render_mode == "ansi":
-            return picture
-        print(picture, end="\n\n", flush=True)
-        return None
+        return show_table(self.match.render(), self.render_mode)
 
     def close(self) -> None:
         """Nothing is held; the environment can be used on."""

@@ -1,0 +1,267 @@
+"""Tables with one learner and three opponents each: what the Gymnasium and SB3 environments are made of."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from callbreak_env.actions import NUM_ACTIONS
+from callbreak_env.cards import NUM_SEATS
+from callbreak_env.checks import check_choice, check_count, check_int, check_seat
+from callbreak_env.engine.policies import ASK, POLICIES
+from callbreak_env.engine.scoring import REWARDS
+from callbreak_env.engine.state import NO_DECKS, NONE, TABLE, Array, rules_record
+from callbreak_env.engine.threads import check_threads, run_rows
+from callbreak_env.envs.layout import new_layout
+from callbreak_env.envs.refusals import check_actions, illegal_at, refuse_rows
+from callbreak_env.envs.rows import (
+    count_illegal,
+    resume_learners,
+    show_learners,
+    start_learners,
+    step_learners,
+)
+from callbreak_env.errors import CallBreakError
+from callbreak_env.policy import Agent, BatchAgent, make_agent
+from callbreak_env.rules import Rules, as_rules
+from callbreak_env.table import View, legal_mask_of
+
+ILLEGAL = ("penalty", "raise")
+ILLEGAL_REWARD = -13.0
+OPPONENTS = NUM_SEATS - 1
+
+Opponents = str | Agent | BatchAgent | Sequence[str | Agent | BatchAgent]
+
+
+class Learners:
+    """N tables with one learner each. Arguments as in ``CallBreakEnv`` and ``CallBreakVectorEnv``.
+
+    Attributes:
+        learners: [N] int8, the learner's seat.
+        rewards: [N] float64, what the learner earned in the last call.
+        done: [N] bool, whether its match is over.
+        illegal: [N] bool, whether an illegal action ended it in the last call.
+    """
+
+    def __init__(
+        self,
+        num_envs: int,
+        rules: Rules | str | None,
+        deals: int | None,
+        opponents: Opponents,
+        seat: int | None,
+        reward: str,
+        encoding: str,
+        dtype: str,
+        illegal: str,
+        threads: int | None,
+    ) -> None:
+        self.num_envs = check_count(num_envs, "num_envs")
+        self.rules = as_rules(rules)
+        if deals is not None:
+            self.rules = dataclasses.replace(self.rules, deals=deals)
+        self.seat = NONE if seat is None else check_seat(seat, "seat")
+        self.threads = check_threads(threads)
+        self._kind = REWARDS.index(check_choice(reward, "reward", REWARDS))
+        self._raise = check_choice(illegal, "illegal", ILLEGAL) == "raise"
+        self._record = rules_record(self.rules)
+        self.layout = new_layout(self._record, encoding, dtype)
+        self._asked_layout = new_layout(self._record, "flat", "float32")
+        self.opponents = check_opponents(opponents, one_table=self.num_envs == 1)
+        self._policies = np.array(
+            [POLICIES[o] if isinstance(o, str) else ASK for o in self.opponents], np.int64
+        )
+        self._asking = bool((self._policies == ASK).any())
+        self._rng = np.random.default_rng()
+        self._decks = NO_DECKS
+        self.tables = np.zeros(num_envs, TABLE)
+        self.learners = np.zeros(num_envs, np.int8)
+        self.rewards = np.zeros(num_envs, np.float64)
+        self.done = np.ones(num_envs, np.bool_)
+        self.illegal = np.zeros(num_envs, np.bool_)
+        self._asks = np.full(num_envs, NONE, np.int8)
+        self._words = np.zeros(num_envs, np.uint64)
+        self._rows = np.arange(num_envs)
+        self._nobody_done = np.zeros(num_envs, np.bool_)
+
+    def start(
+        self,
+        rows: npt.NDArray[np.int64],
+        seeds: npt.NDArray[np.uint64],
+        numbers: npt.NDArray[np.uint64],
+        dealer: int = NONE,
+        decks: Array = NO_DECKS,
+    ) -> None:
+        """A new match at some tables ([K]), number ``numbers`` under ``seeds``, up to the learner's turn."""
+        self._decks = decks
+        self._run(start_learners, len(rows), rows, seeds, numbers, dealer, self.seat)
+        self._reset_agents(rows)
+        self._ask()
+
+    def restart_done(self) -> tuple[npt.NDArray[np.int64], Array, npt.NDArray[np.int8]]:
+        """The next match at every table that is done: their rows ([K]), and what was last seen there."""
+        rows = np.flatnonzero(self.done)
+        observations, masks = self.show_rows(rows)
+        tables = self.tables[rows]
+        self.start(rows, tables["seed"], tables["match"] + np.uint64(1))
+        return rows, observations, masks
+
+    def step(self, actions: npt.NDArray[np.int64], restart: bool) -> None:
+        """The learners act ([N]); with ``restart``, a row that is done starts its next match instead.
+
+        Raises:
+            ValueError: illegal actions, with ``illegal="raise"``; nothing has changed.
+        """
+        if self._raise:
+            self._refuse(actions)
+        again = np.flatnonzero(self.done) if restart else self._rows[:0]
+        self._run(
+            step_learners,
+            self.num_envs,
+            actions,
+            self._words,
+            restart,
+            self.seat,
+            ILLEGAL_REWARD,
+            self.illegal,
+        )
+        self._reset_agents(again)
+        self._ask()
+
+    def show(self, observations: Array, masks: Array) -> None:
+        """What every learner sees and may do, into [N, width] and [N, 65]; done: its seat, and a dummy."""
+        self._show(
+            self._rows, self.learners, self.done, self.layout.rules_shown, self._words, observations, masks
+        )
+
+    def show_rows(self, rows: npt.NDArray[np.int64]) -> tuple[Array, npt.NDArray[np.int8]]:
+        """``show`` for some rows ([K]), into fresh arrays; the legal actions in force stay as they are."""
+        observations = np.empty((len(rows), self.layout.width), self.layout.dtype)
+        masks = np.empty((len(rows), NUM_ACTIONS), np.int8)
+        words = np.empty(len(rows), np.uint64)
+        self._show(rows, self.learners, self.done, self.layout.rules_shown, words, observations, masks)
+        return observations, masks
+
+    def view(self, row: int) -> View:
+        """What the learner knows at one table."""
+        return View(self.tables[row : row + 1], self.rules, int(self.learners[row]))
+
+    def seed_agents(self, seed: int) -> None:
+        """Start the random numbers that batched opponents draw from anew."""
+        self._rng = np.random.default_rng(seed)
+
+    def _refuse(self, actions: npt.NDArray[np.int64]) -> None:
+        words = np.where(self.done, np.uint64(0), self._words)
+        if sum(run_rows(count_illegal, self.num_envs, self.threads, words, actions)):
+            if self.num_envs == 1:
+                raise illegal_at(self.tables, self.rules, 0, int(actions[0]))
+            raise refuse_rows(self.tables, self.rules, words, actions)
+
+    def _run(self, kernel: Any, rows: int, *args: Any) -> None:
+        run_rows(
+            kernel,
+            rows,
+            self.threads,
+            *args,
+            self.tables,
+            self._record,
+            self._decks,
+            self._kind,
+            self._policies,
+            self.learners,
+            self.rewards,
+            self.done,
+            self._asks,
+        )
+
+    def _show(self, rows: Array, viewers: Array, done: Array, rules_shown: Array, *out: Array) -> None:
+        run_rows(
+            show_learners,
+            len(rows),
+            self.threads,
+            rows,
+            viewers,
+            done,
+            self.tables,
+            self._record,
+            rules_shown,
+            *out,
+        )
+
+    def _reset_agents(self, rows: npt.NDArray[np.int64]) -> None:
+        """A match has begun at some tables: tell the opponents that keep something in mind."""
+        if not len(rows) or self.num_envs > 1:
+            return
+        table = self.tables[0]
+        for k, opponent in enumerate(self.opponents):
+            if not isinstance(opponent, (str, BatchAgent)):
+                seat = (int(self.learners[0]) + 1 + k) % NUM_SEATS
+                key = [int(table["seed"]), int(table["match"]), seat]
+                opponent.reset(seat, self.rules, np.random.default_rng(key))
+
+    def _ask(self) -> None:
+        """Ask the opponents that are not compiled, until every learner is to act or done."""
+        while self._asking and (self._asks != NONE).any():
+            for k, opponent in enumerate(self.opponents):
+                rows = np.flatnonzero(self._asks == k)
+                if len(rows):
+                    actions = self._answer(opponent, rows)
+                    self._run(resume_learners, len(rows), rows, actions)
+
+    def _answer(self, opponent: Any, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """What an opponent does at some tables ([K] int64), checked."""
+        seats = self.tables["seat"]
+        if isinstance(opponent, BatchAgent):
+            layout = self._asked_layout
+            observations = np.empty((len(rows), layout.width), layout.dtype)
+            masks = np.empty((len(rows), NUM_ACTIONS), np.int8)
+            words = np.empty(len(rows), np.uint64)
+            self._show(rows, seats.copy(), self._nobody_done, layout.rules_shown, words, observations, masks)
+            actions = check_actions(opponent.act_batch(observations, masks, self._rng), len(rows))
+            if sum(run_rows(count_illegal, len(rows), self.threads, words, actions)):
+                raise CallBreakError(
+                    f"opponent {opponent.name!r}: "
+                    f"{refuse_rows(self.tables[rows], self.rules, words, actions)}"
+                )
+            return actions
+        action = check_int(
+            opponent.act(View(self.tables, self.rules, int(seats[0]))), f"the action of {opponent.name!r}"
+        )
+        if action not in np.flatnonzero(legal_mask_of(self.tables, self._record)):
+            error = illegal_at(self.tables, self.rules, 0, action)
+            raise CallBreakError(f"opponent {opponent.name!r}: {error}")
+        return np.array([action])
+
+
+def check_opponents(opponents: Any, one_table: bool) -> list[Any]:
+    """The three opponents to the learner's right: a compiled policy's name, or an agent, each.
+
+    Raises:
+        ValueError: no such name, not one or three, or an agent that cannot play at many tables.
+    """
+    if isinstance(opponents, (str, Agent, BatchAgent)):
+        # One agent in three seats would be told of three matches at once.
+        opponents = [opponents, copy.deepcopy(opponents), copy.deepcopy(opponents)]
+    if not isinstance(opponents, (list, tuple)) or len(opponents) != OPPONENTS:
+        raise ValueError(f"opponents must be one agent or name, or {OPPONENTS}, not {opponents!r:.80}")
+    return [_check_opponent(opponent, one_table) for opponent in opponents]
+
+
+def _check_opponent(opponent: Any, one_table: bool) -> Any:
+    if isinstance(opponent, str):
+        if opponent in POLICIES:
+            return opponent
+        opponent = make_agent(opponent)
+    if isinstance(opponent, BatchAgent) or (one_table and isinstance(opponent, Agent)):
+        return opponent
+    if isinstance(opponent, Agent):
+        raise ValueError(
+            f"opponent {opponent.name!r} plays at one table at a time: a vector environment needs act_batch "
+            "(policy.BatchAgent), or vectorization_mode='sync'"
+        )
+    raise ValueError(f"an opponent must be a name, an Agent or a BatchAgent, not {type(opponent).__name__}")

@@ -1,0 +1,37 @@
+"""What the Gymnasium and PettingZoo environments share about render modes and reset options."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+RENDER_MODES = ("human", "ansi")
+
+
+def check_render_mode(render_mode: Any) -> str | None:
+    """``render_mode``, or ValueError if it is none of them."""
+    if render_mode not in (None, *RENDER_MODES):
+        raise ValueError(f"render_mode={render_mode!r}: choose None, 'human' or 'ansi'")
+    return render_mode  # type: ignore[no-any-return]
+
+
+def show_table(picture: Any, render_mode: str | None) -> str | None:
+    """A table's picture: returned (``"ansi"``) or printed (``"human"``); a warning without a mode."""
+    if render_mode is None:
+        warnings.warn("render() does nothing without a render_mode: pass 'ansi' or 'human'", stacklevel=3)
+        return None
+    if render_mode == "ansi":
+        return str(picture)
+    print(picture, end="\n\n", flush=True)
+    return None
+
+
+def warn_unknown(options: Iterable[Any], warned: set[str]) -> None:
+    """Warn once of each reset option that is unknown."""
+    for name in map(str, options):
+        if name not in warned:
+            warned.add(name)
+            warnings.warn(
+                f"reset option {name!r:.40} is unknown and ignored: options are dealer, decks", stacklevel=3
+            )

@@ -1,0 +1,146 @@
+"""The Gymnasium environment: one learner at a table of four."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from callbreak_env.actions import NUM_ACTIONS
+from callbreak_env.checks import check_int, check_seat, check_seed
+from callbreak_env.engine.state import NONE
+from callbreak_env.envs.learners import Learners, Opponents
+from callbreak_env.envs.rendering import RENDER_MODES, check_render_mode, show_table, warn_unknown
+from callbreak_env.errors import NotResetError
+from callbreak_env.match import check_decks
+from callbreak_env.rules import Rules
+from callbreak_env.table import View
+
+
+class CallBreakEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
+    """Call Break for one learner; three opponents play the other seats. An episode is a match.
+
+    The legal actions are in ``info["action_mask"]`` and ``action_masks()``. The reward is what the learner's
+    seat earned since its last turn. The episode ends with the match, or when an extra deal (R15) is played
+    without the learner; what is observed then is its last view, with one dummy legal action, 0.
+
+    Args:
+        rules: a ``Rules``, a preset's name, or None for the standard game.
+        opponents: the three to the learner's right, in turn: names of agents, ``policy.Agent`` or
+            ``policy.BatchAgent`` objects; one for all three (an object is copied).
+        seat: the learner's, 0-3; None draws it for every match.
+        reward: ``"points"``, ``"zero_sum"`` or ``"win"``, as in the PettingZoo environment.
+        illegal: ``"penalty"``: an illegal action ends the episode with reward -13 and
+            ``info["illegal"]``. ``"raise"``: it raises ``IllegalAction`` and changes nothing.
+        encoding: ``"flat"``: float32 [804]; ``"history"``: int16 [125].
+        dtype: ``"int8"`` gives the flat encoding as whole numbers, as in ``SelfPlayEnv``.
+        deals: deals a match, if not as the rules have it.
+        render_mode: None, ``"ansi"`` or ``"human"``: the table as the learner sees it.
+
+    Raises:
+        ValueError: an argument is not what it must be.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 2}  # noqa: RUF012
+
+    def __init__(
+        self,
+        rules: Rules | str | None = None,
+        opponents: Opponents = "uniform",
+        seat: int | None = 0,
+        reward: str = "points",
+        illegal: str = "penalty",
+        encoding: str = "flat",
+        dtype: str = "float32",
+        deals: int | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        self.render_mode = check_render_mode(render_mode)
+        self._core = Learners(1, rules, deals, opponents, seat, reward, encoding, dtype, illegal, threads=1)
+        self.rules = self._core.rules
+        self.observation_space = self._core.layout.space
+        self.action_space = spaces.Discrete(NUM_ACTIONS)
+        self._stream: int | None = None
+        self._warned: set[str] = set()
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
+        """Start a match, ``Match(rules, seed=seed, number=0)``; without a seed the next number.
+
+        Args:
+            seed: 0 to 2**63 - 1.
+            options: ``"dealer"``: the first dealer's seat. ``"decks"``: decks of 52 card ids, used up in
+                order, one for each deal.
+
+        Raises:
+            ValueError: a bad seed or option; nothing has changed.
+        """
+        if options is not None and not isinstance(options, Mapping):
+            raise ValueError(f"options must be by name, not {type(options).__name__}")
+        options = dict(options or {})
+        dealer = options.pop("dealer", None)
+        dealer = NONE if dealer is None else check_seat(dealer, "dealer")
+        decks = check_decks(options.pop("decks", None))
+        seed = None if seed is None else check_seed(seed)
+        super().reset(seed=seed)
+        warn_unknown(options, self._warned)
+        if seed is None and self._stream is not None:
+            number = int(self._core.tables["match"][0]) + 1
+        else:
+            self._stream = int(self.np_random.integers(2**63)) if seed is None else seed
+            self._core.seed_agents(self._stream)
+            number = 0
+        rows = np.zeros(1, np.int64)
+        key = np.array([[self._stream], [number]], np.uint64)
+        self._core.start(rows, key[0], key[1], dealer, decks)
+        return self._shown()
+
+    def step(self, action: Any) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]:
+        """The learner's action, and then the others', up to its next turn or the end.
+
+        Raises:
+            IllegalAction: with ``illegal="raise"``; nothing has changed.
+            ValueError: it is no whole number.
+            NotResetError: before ``reset``, or after the end.
+        """
+        if self._core.done[0]:
+            raise NotResetError("no match is on: call reset() first")
+        if isinstance(action, np.ndarray) and action.size == 1:
+            action = action.item()
+        self._core.step(np.array([check_int(action, "action")]), restart=False)
+        observation, info = self._shown()
+        if self._core.illegal[0]:
+            info["illegal"] = True
+        return observation, float(self._core.rewards[0]), bool(self._core.done[0]), False, info
+
+    def action_masks(self) -> npt.NDArray[np.int8]:
+        """[65] int8, 1 = legal; what sb3-contrib's MaskablePPO asks for."""
+        return self._mask.copy()  # type: ignore[no-any-return]
+
+    @property
+    def seat(self) -> int:
+        """The learner's seat in this match."""
+        return int(self._core.learners[0])
+
+    def view(self) -> View:
+        """What the learner knows now."""
+        return self._core.view(0)
+
+    def render(self) -> str | None:
+        """The table as the learner sees it: returned (``"ansi"``) or printed (``"human"``)."""
+        return show_table(self.view(), self.render_mode)
+
+    def _shown(self) -> tuple[npt.NDArray[Any], dict[str, Any]]:
+        layout = self._core.layout
+        observations = np.empty((1, layout.width), layout.dtype)
+        masks = np.empty((1, NUM_ACTIONS), np.int8)
+        self._core.show(observations, masks)
+        self._mask = masks[0]
+        if self.render_mode == "human":
+            self.render()
+        return observations[0], {"action_mask": masks[0]}

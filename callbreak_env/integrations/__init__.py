@@ -1,0 +1,1 @@
+"""Thin adapters to other frameworks; each module imports its own."""
