@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from callbreak_env.actions import NUM_ACTIONS
 from callbreak_env.cards import CARDS_PER_HAND, NUM_CARDS, NUM_SEATS, card_text, cards_of
 from callbreak_env.checks import check_int, check_list, check_seat, check_seed
-from callbreak_env.engine.play import advance, new_match, points_of
+from callbreak_env.engine.play import advance, advance_by, new_match, points_of
 from callbreak_env.engine.state import (
     NO_DECKS,
     NO_SUCH_ACTION,
@@ -26,6 +27,8 @@ from callbreak_env.rules import Rules, as_rules
 from callbreak_env.table import TableFace, View
 from callbreak_env.text import table_line, table_picture
 from callbreak_env.transcript import build
+
+_BYTES_MARK = b"callbreak match 1"
 
 
 class Match(TableFace):
@@ -146,6 +149,48 @@ class Match(TableFace):
             self._deck_array,
             self._actions,
         )
+
+    def to_bytes(self) -> bytes:
+        """The match so far as some hundred bytes; :meth:`from_bytes` makes it again, future and all.
+
+        For copies within compiled code take ``record_array``: 256 bytes a table.
+        """
+        head = {
+            "rules": self._rules.to_dict(),
+            "seed": self._seed,
+            "number": self._number,
+            "dealer": self._first_dealer,
+            "decks": len(self._deck_array),
+        }
+        body = self._deck_array.tobytes() + bytes(self._actions)
+        return b"\n".join((_BYTES_MARK, json.dumps(head).encode(), body))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Match:
+        """The match that :meth:`to_bytes` wrote; every action is checked on the way.
+
+        Raises:
+            ValueError: the bytes are not such, or an action in them is illegal.
+        """
+        mark, _, rest = bytes(data).partition(b"\n")
+        head, _, body = rest.partition(b"\n")
+        if mark != _BYTES_MARK:
+            raise ValueError(f"these are not the bytes of a match: they begin with {mark[:20]!r}")
+        try:
+            told = json.loads(head)
+            rules, count = Rules.from_dict(told["rules"]), check_int(told["decks"], "decks")
+            if not 0 <= NUM_CARDS * count <= len(body):
+                raise ValueError(f"there are no {count} decks in them")
+            decks = [list(body[NUM_CARDS * i : NUM_CARDS * (i + 1)]) for i in range(count)]
+            match = cls(rules, seed=told["seed"], number=told["number"], dealer=told["dealer"], decks=decks)
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"these are not the bytes of a match: {error}") from None
+        actions = np.frombuffer(body[NUM_CARDS * count :], np.uint8)
+        taken = advance_by(match._tables, match._record, match._deck_array, actions, match._mask)
+        match._actions = actions[:taken].tolist()
+        if taken < len(actions):
+            match.apply(int(actions[taken]))  # it says why not
+        return match
 
     def clone(self) -> Match:
         """An independent copy with the same future: the same deals come after."""

@@ -26,6 +26,7 @@ LAYERS = (
     "engine.play",
     "engine.worlds",
     "engine.policies",
+    "engine.playouts",
     "engine.batch",
     "engine.threads",
     "engine",

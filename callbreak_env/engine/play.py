@@ -212,6 +212,21 @@ def advance(tables: Array, rules: Array, decks: Array, action: int, mask: Array)
 
 
 @kernel()
+def advance_by(tables: Array, rules: Array, decks: Array, actions: Array, mask: Array) -> int:
+    """``advance`` for one action after another ([n] uint8), up to the first illegal one.
+
+    Returns how many were taken.
+    """
+    table, the_rules = tables[0], rules[0]
+    taken = 0
+    while taken < len(actions) and is_legal(table, the_rules, int(actions[taken])):
+        step(table, the_rules, decks, int(actions[taken]))
+        taken += 1
+    write_mask(table, the_rules, mask)
+    return taken
+
+
+@kernel()
 def points_of(bids: Array, tricks_won: Array, rules: Array, points: Array) -> None:
     """``score_deal`` with the rules as an array of one."""
     score_deal(bids, tricks_won, rules[0], points)

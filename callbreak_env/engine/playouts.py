@@ -1,0 +1,96 @@
+"""Playouts: a deal played to its end by compiled policies, from any position, again and again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from callbreak_env.engine._jit import kernel, popcount
+from callbreak_env.engine.play import step
+from callbreak_env.engine.policies import policy_action
+from callbreak_env.engine.state import DEAL_END, NO_DECKS, OVER, Array, Record
+
+
+@kernel()
+def can_play_out(table: Record) -> bool:
+    """Whether a deal is on and every seat in it holds as many cards as it has not yet played.
+
+    A seat's view is no such position: the other hands are not in it.
+    """
+    if table["phase"] == OVER:
+        return False
+    held = np.uint64(0)
+    for seat in range(4):
+        if int(table["active"]) >> seat & 1:
+            hand = table["hands"][seat]
+            if popcount(hand) + popcount(table["played"][seat]) != 13 or hand & held != np.uint64(0):
+                return False
+            held |= hand
+    return True
+
+
+@kernel()
+def last_deal(table: Record, rules: Array) -> None:
+    """Change rules ([1] RULES, a copy) so that the match ends with this deal: no next one is dealt."""
+    rules[0]["deals"] = int(table["deal"]) + 1
+    rules[0]["shared"] = 1
+
+
+@kernel()
+def play_out(table: Record, rules: Record, policies: Array, seed: np.uint64, number: np.uint64) -> None:
+    """Play a table to the end of its deal; its ``points`` are the result.
+
+    Args:
+        table: is changed.
+        rules: after ``last_deal``.
+        policies: [4] int64, by seat.
+        seed: with ``number``, all that chance decides: the policies' draws, and the deck of a redeal (H2).
+        number: of the playout.
+    """
+    table["seed"] = seed
+    table["match"] = number
+    happened = 0
+    while not happened & DEAL_END:
+        action = policy_action(policies[int(table["seat"])], table, rules)
+        happened = step(table, rules, NO_DECKS, action)
+
+
+@kernel(nogil=True)
+def play_out_rows(
+    first: int,
+    end: int,
+    tables: Array,
+    rules: Array,
+    policies: Array,
+    seed: int,
+    points: Array,
+) -> int:
+    """R playouts of each of some tables; the tables stay as they are.
+
+    Args:
+        first: of the tables to do.
+        end: of the tables to do.
+        tables: [K] TABLE.
+        rules: [1] RULES.
+        policies: [4] int64, by seat.
+        seed: playout r of table k is number ``k * R + r`` under it.
+        points: [K, R, 4] int32, written: tenths.
+
+    Returns:
+        How many tables cannot be played out; nothing is written for them.
+    """
+    table = np.empty_like(tables[:1])
+    last = np.empty_like(rules[:1])
+    repeats = points.shape[1]
+    bad = 0
+    for k in range(first, end):
+        if not can_play_out(tables[k]):
+            bad += 1
+            continue
+        last[0] = rules[0]
+        last_deal(tables[k], last)
+        for r in range(repeats):
+            table[0] = tables[k]
+            play_out(table[0], last[0], policies, np.uint64(seed), np.uint64(k * repeats + r))
+            for seat in range(4):
+                points[k, r, seat] = table[0]["points"][seat]
+    return bad

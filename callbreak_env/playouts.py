@@ -1,0 +1,69 @@
+"""Playouts for search: what comes of a position when compiled policies play its deal to the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from callbreak_env.cards import NUM_SEATS
+from callbreak_env.checks import check_choice, check_count, check_seed
+from callbreak_env.engine.playouts import can_play_out, play_out_rows
+from callbreak_env.engine.policies import POLICIES
+from callbreak_env.engine.state import TABLE, rules_record
+from callbreak_env.engine.threads import check_threads, run_rows
+from callbreak_env.match import Match
+from callbreak_env.rules import Rules, as_rules
+
+
+def playouts(
+    position: Match | npt.NDArray[np.void],
+    repeats: int = 1,
+    policies: str | Sequence[str] = "uniform",
+    *,
+    seed: int,
+    rules: Rules | str | None = None,
+    threads: int | None = 1,
+) -> npt.NDArray[np.int32]:
+    """Play positions to the end of their deals, again and again; they stay as they are.
+
+    Args:
+        position: a ``Match``, or [K] TABLE records, such as ``Worlds.tables`` gives. (A ``View`` lacks the
+            hidden hands: sample them first.)
+        repeats: playouts of each position, R.
+        policies: names of compiled policies, one for all seats or one a seat.
+        seed: 0 to 2**63 - 1; the same seed, the same playouts, for any number of threads.
+        rules: of records; a match has its own.
+        threads: at most so many share the positions; None: one for each core.
+
+    Returns:
+        [K, R, 4] int32 (K = 1 for a match): the points of the deal by seat, in tenths; 0 for a seat that is
+        not in it.
+
+    Raises:
+        ValueError: an argument is not what it must be, or a position has no deal to play out.
+    """
+    if isinstance(position, Match):
+        if rules is not None:
+            raise ValueError("a match has its own rules: leave rules out")
+        tables, record = position.record_array, position.rules_array
+    else:
+        tables, record = position, rules_record(as_rules(rules))
+        if getattr(tables, "dtype", None) != TABLE or tables.ndim != 1:
+            raise ValueError(f"position must be a Match or [K] TABLE records, not {type(position).__name__}")
+    names = [policies] * NUM_SEATS if isinstance(policies, str) else list(policies)
+    if len(names) != NUM_SEATS:
+        raise ValueError(f"policies must be one name, or one for each of {NUM_SEATS} seats, not {len(names)}")
+    codes = np.array([POLICIES[check_choice(name, "policy", list(POLICIES))] for name in names])
+    points = np.empty((len(tables), check_count(repeats, "repeats"), NUM_SEATS), np.int32)
+    seed = check_seed(seed)
+    bad = sum(
+        run_rows(play_out_rows, len(tables), check_threads(threads), tables, record, codes, seed, points)
+    )
+    if bad:
+        row = next(k for k in range(len(tables)) if not can_play_out(tables[k]))
+        raise ValueError(
+            f"position {row} cannot be played out: no deal is on, or a hand is not whole (a view's are not)"
+        )
+    return points
