@@ -1,9 +1,11 @@
-"""How fast it is: engine steps, legal masks, observations, the AEC loop, imports and first compiles.
+"""How fast it is: engine, masks, observations, every environment, playouts, sampler, imports, first compiles.
 
-    python benchmarks/throughput.py [--seconds 1.0] [--repeats 5] [--json FILE]
+    python benchmarks/throughput.py [--seconds 1.0] [--repeats 5] [--only WORD ...] [--json FILE]
 
-One thread. Each figure is the median of the repeats, with the fastest beside it; compilation is apart. On a
-shared machine read figures of one run as ratios to each other.
+Every figure is the median of the repeats, in millions a second where it says so, with the fastest beside it. The
+repeats are interleaved: all figures once, then all again, so that a busy moment of a shared machine hits them
+alike; read figures of one run as ratios to each other. Compilation is apart. "Share of the write limit" puts
+the bytes that an environment writes a second beside what a loop that only writes reaches in the same arrays.
 """
 
 from __future__ import annotations
@@ -18,81 +20,163 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from importlib.metadata import version
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import numba
 import numpy as np
 
-from callbreak_env import callbreak_v0
-from callbreak_env.actions import NUM_ACTIONS
-from callbreak_env.engine.batch import play_uniform, start_matches, uniform_start
-from callbreak_env.engine.legality import write_masks
-from callbreak_env.engine.state import NONE, TABLE, rules_record
-from callbreak_env.match import Match
+from callbreak_env import Match, callbreak_v0
+from callbreak_env.engine.batch import play_policy
+from callbreak_env.engine.policies import UNIFORM
+from callbreak_env.engine.threads import usable_cores
+from callbreak_env.envs.selfplay import SelfPlayEnv
+from callbreak_env.envs.single import CallBreakEnv
+from callbreak_env.envs.vector import CallBreakVectorEnv
 from callbreak_env.observation import WIDTH, encode_flat
+from callbreak_env.playouts import playouts
 from callbreak_env.rules import PRESETS
+from callbreak_env.worlds import Worlds
 
 SEED = 1
-BATCHES = (1, 64, 1024, 16384)
+BATCHES = (1, 16, 256, 1024, 8192, 65536)
+FORMS = {"no observation": (None, "float32"), "int8": ("flat", "int8"), "float32": ("flat", "float32")}
+
+Work = Callable[[], int]  # does something, and returns how many units of it
+Works = dict[str, Work]
 
 IMPORT = "import time; t = time.perf_counter(); import {modules}; print(time.perf_counter() - t)"
 DEPENDENCIES = "numpy, numba, gymnasium, pettingzoo"
-FIRST_TURN = """
+FIRST_USE = """
 import time
-from callbreak_env import callbreak_v0
+import numpy as np
+{imports}
 t = time.perf_counter()
-env = callbreak_v0.raw_env()
-env.reset(seed=1)
-for _ in range(2):
-    env.step(int(env.last()[0]["action_mask"].argmax()))
+{code}
 print(time.perf_counter() - t)
 """
+FIRST_USES = {
+    "first AEC turns": (
+        "from callbreak_env import callbreak_v0",
+        "env = callbreak_v0.raw_env(); env.reset(seed=1)\n"
+        "for _ in range(2): env.step(int(env.last()[0]['action_mask'].argmax()))",
+    ),
+    "first self-play step": (
+        "from callbreak_env.envs.selfplay import SelfPlayEnv",
+        "env = SelfPlayEnv(8); env.reset(seed=1); env.step(env.sample_actions())",
+    ),
+    "first Gymnasium vector step": (
+        "from callbreak_env.envs.vector import CallBreakVectorEnv",
+        "env = CallBreakVectorEnv(8); env.reset(seed=1); env.step(env.action_masks().argmax(axis=1))",
+    ),
+}
 
 
-def rate(work: Callable[[], int], seconds: float, repeats: int) -> dict[str, float]:
-    """Units a second of ``work``, which returns the units it did; it is called once before timing."""
-    work()
-    rates = []
-    for _ in range(repeats):
-        done = 0
-        start = time.perf_counter()
-        while (elapsed := time.perf_counter() - start) < seconds / repeats:
-            done += work()
-        rates.append(done / elapsed)
-    return {"median": statistics.median(rates), "best": max(rates)}
-
-
-def engine(batch: int, preset: str = "standard") -> Callable[[], int]:
-    """Steps of ``batch`` tables by the uniform agent, all of it compiled; no observation, no mask."""
-    rules = rules_record(PRESETS[preset])
-    tables = np.zeros(batch, TABLE)
-    numbers = np.arange(batch, dtype=np.uint64)
-    start_matches(tables, rules, SEED, numbers, np.full(batch, NONE), np.zeros((batch, NUM_ACTIONS), np.int8))
-    randoms = np.array([uniform_start(SEED, number) for number in range(batch)], np.uint64)
+def engine(batch: int, preset: str = "standard") -> Work:
+    """Steps of ``batch`` tables by the uniform policy, all of it compiled; no observation, no mask."""
+    env = SelfPlayEnv(batch, preset, encoding=None, threads=1)
+    env.reset(seed=SEED)
+    tables, rules = env.tables, env.rules_array
     steps = max(1, 100_000 // batch)
 
     def work() -> int:
-        play_uniform(tables, rules, randoms, steps)
+        play_policy(tables, rules, UNIFORM, steps)
         return steps * batch
 
     return work
 
 
-def masks() -> Callable[[], int]:
-    """Legal masks of 1,024 tables in one call."""
-    rules = rules_record(PRESETS["standard"])
-    tables, out = np.zeros(1024, TABLE), np.zeros((1024, NUM_ACTIONS), np.int8)
-    start_matches(tables, rules, SEED, np.arange(1024, dtype=np.uint64), np.full(1024, NONE), out)
-    play_uniform(tables, rules, np.arange(1, 1025, dtype=np.uint64), 30)
+def selfplay(batch: int, form: str, threads: int = 1, copy: bool = False) -> Work:
+    """Steps of the self-play form, every seat by uniform legal actions: observation and mask of each."""
+    encoding, dtype = FORMS[form]
+    env = SelfPlayEnv(batch, encoding=encoding, dtype=dtype, threads=threads, copy=copy)
+    env.reset(seed=SEED)
+    steps = max(1, 20_000 // batch)
 
     def work() -> int:
-        write_masks(tables, rules, out)
-        return len(tables)
+        for _ in range(steps):
+            env.step(env.sample_actions())
+        return steps * batch
+
+    spread(work, batch * steps)
+    return work
+
+
+def spread(work: Work, units: int) -> None:
+    """Some deals ahead: tables that all bid, or all end a deal, in the same step are not what users have."""
+    for _ in range(max(1, 100_000 // units)):
+        work()
+
+
+@numba.njit
+def fill(rows: np.ndarray, value: int) -> None:
+    """Write and nothing else."""
+    for i in range(len(rows)):
+        rows[i, :] = value
+
+
+@numba.njit
+def choose(masks: np.ndarray, actions: np.ndarray) -> None:
+    """A legal action for each row, uniformly; compiled, so that the policy costs next to nothing."""
+    for i in range(len(masks)):
+        skip = np.random.randint(masks[i].sum())
+        for action in range(65):
+            if masks[i, action]:
+                if skip == 0:
+                    actions[i] = action
+                    break
+                skip -= 1
+
+
+def vector(batch: int, dtype: str, threads: int = 1) -> Work:
+    """Learner steps of the Gymnasium vector environment (three opponents act between two of them)."""
+    env = CallBreakVectorEnv(batch, dtype=dtype, threads=threads, copy=False)
+    env.reset(seed=SEED)
+    return stepping(lambda actions: env.step(actions), env.action_masks, batch)
+
+
+def stepping(step: Callable[[np.ndarray], object], masks: Callable[[], np.ndarray], batch: int) -> Work:
+    """Steps of a vector environment by uniform legal actions."""
+    actions = np.zeros(batch, np.int64)
+    steps = max(1, 5_000 // batch)
+
+    def work() -> int:
+        for _ in range(steps):
+            choose(masks(), actions)
+            step(actions)
+        return steps * batch
 
     return work
 
 
-def observation() -> Callable[[], int]:
+def sb3(batch: int, dummy: bool) -> Work:
+    """Learner steps of SB3's form, with the masks asked for as MaskablePPO does; or of DummyVecEnv."""
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    from callbreak_env.integrations.sb3 import CallBreakVecEnv
+
+    env = DummyVecEnv([CallBreakEnv] * batch) if dummy else CallBreakVecEnv(batch, threads=1)
+    env.seed(SEED)
+    env.reset()
+    return stepping(env.step, lambda: np.stack(env.env_method("action_masks")), batch)
+
+
+def single() -> Work:
+    """Learner steps of the Gymnasium environment, with resets."""
+    env = CallBreakEnv()
+    env.reset(seed=SEED)
+
+    def work() -> int:
+        for _ in range(200):
+            if env.step(int(env.action_masks().argmax()))[2]:
+                env.reset()
+        return 200
+
+    return work
+
+
+def observation() -> Work:
     """The flat observation of one seat, one call from Python each."""
     match = Match(seed=SEED)
     out = np.empty(WIDTH, np.float32)
@@ -106,7 +190,7 @@ def observation() -> Callable[[], int]:
     return work
 
 
-def match_apply() -> Callable[[], int]:
+def match_apply() -> Work:
     """Checked moves of ``Match``, the first legal action each."""
 
     def work() -> int:
@@ -120,7 +204,7 @@ def match_apply() -> Callable[[], int]:
     return work
 
 
-def aec(make: Callable[[], object]) -> Callable[[], int]:
+def aec(make: Callable[[], object]) -> Work:
     """Turns of ``last()`` and ``step()``, the first legal action each, with resets."""
     env = make()
 
@@ -137,6 +221,67 @@ def aec(make: Callable[[], object]) -> Callable[[], int]:
     return work
 
 
+def whole_deals() -> Work:
+    """Playouts of whole deals by the uniform policy, from before the first bid."""
+    match = Match(seed=SEED)
+
+    def work() -> int:
+        playouts(match, 2000, seed=SEED)
+        return 2000
+
+    return work
+
+
+def sampler(played: int) -> Work:
+    """Worlds drawn from what one seat knows after some cards of a deal by uniform play."""
+    match, rng = Match("single_deal", seed=SEED), np.random.default_rng(SEED)
+    while len(match.plays) < played or match.phase == "bidding":
+        match.apply(int(rng.choice(match.legal_actions())))
+    worlds = Worlds(match.view(match.seat))
+
+    def work() -> int:
+        worlds.sample(10_000, SEED)
+        return 10_000
+
+    return work
+
+
+def write_limit(form: str, batch: int) -> Work:
+    """Bytes a second of a loop that only writes, into arrays of the size of a turn's."""
+    rows = np.zeros((batch, row_bytes(form)), np.int8)
+
+    def work() -> int:
+        for _ in range(max(1, 20_000 // batch)):
+            fill(rows, 1)
+        return rows.size * max(1, 20_000 // batch)
+
+    return work
+
+
+def row_bytes(form: str) -> int:
+    """What a row of a turn takes: observation, mask, seat, rewards, flags."""
+    encoding, dtype = FORMS[form]
+    return (WIDTH * np.dtype(dtype).itemsize if encoding else 0) + 65 + 1 + 16 + 4 + 2
+
+
+def measure(works: Works, seconds: float, repeats: int) -> dict[str, dict[str, float]]:
+    """Units a second of each work, interleaved: ``repeats`` rounds of ``seconds / repeats`` each."""
+    rates: dict[str, list[float]] = {name: [] for name in works}
+    for work in works.values():
+        work()  # compiles
+    for _ in range(repeats):
+        for name, work in works.items():
+            done = 0
+            start = time.perf_counter()
+            while (elapsed := time.perf_counter() - start) < seconds / repeats:
+                done += work()
+            rates[name].append(done / elapsed)
+    return {
+        name: {"median": statistics.median(found), "best": max(found), "rounds": found}
+        for name, found in rates.items()
+    }
+
+
 def python_seconds(code: str, **environment: str) -> float:
     """What a fresh Python process prints as its own seconds."""
     process = subprocess.run(
@@ -150,21 +295,22 @@ def python_seconds(code: str, **environment: str) -> float:
 
 
 def startup(repeats: int) -> dict[str, float]:
-    """Seconds: importing, the first AEC turns with an empty cache, and with a filled one."""
-    with tempfile.TemporaryDirectory() as cache:
-        first = python_seconds(FIRST_TURN, NUMBA_CACHE_DIR=cache)
-        cached = min(python_seconds(FIRST_TURN, NUMBA_CACHE_DIR=cache) for _ in range(repeats))
+    """Seconds: importing; and each first use with an empty cache, and with a filled one."""
     own = IMPORT.format(modules=f"{DEPENDENCIES}; t = time.perf_counter(); import callbreak_env")
-    return {
-        "import of the dependencies, s": min(
+    found = {
+        "import of the dependencies": min(
             python_seconds(IMPORT.format(modules=DEPENDENCIES)) for _ in range(repeats)
         ),
-        "import of callbreak_env over them, s": statistics.median(
-            python_seconds(own) for _ in range(repeats)
-        ),
-        "first AEC turns, empty cache, s": first,
-        "first AEC turns, filled cache, s": cached,
+        "import of callbreak_env over them": statistics.median(python_seconds(own) for _ in range(repeats)),
     }
+    for name, (imports, code) in FIRST_USES.items():
+        script = FIRST_USE.format(imports=imports, code=code)
+        with tempfile.TemporaryDirectory() as cache:
+            found[f"{name}, empty cache"] = python_seconds(script, NUMBA_CACHE_DIR=cache)
+            found[f"{name}, filled cache"] = min(
+                python_seconds(script, NUMBA_CACHE_DIR=cache) for _ in range(repeats)
+            )
+    return found
 
 
 def machine() -> str:
@@ -174,8 +320,81 @@ def machine() -> str:
     if cpuinfo.exists():
         names = [line for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
         model = names[0].partition(": ")[2] if names else model
-    versions = ", ".join(f"{name} {version(name)}" for name in ("numba", "numpy", "pettingzoo"))
-    return f"{model}, {os.cpu_count()} cores; Python {platform.python_version()}, {versions}"
+    versions = ", ".join(f"{name} {version(name)}" for name in ("numba", "numpy", "gymnasium", "pettingzoo"))
+    return f"{model}, {usable_cores()} cores; Python {platform.python_version()}, {versions}"
+
+
+def figures() -> dict[str, Callable[[], Work]]:
+    """All figures by name; those of SB3 where it is installed."""
+    cores = usable_cores()
+    found: dict[str, Callable[[], Work]] = {
+        f"engine alone, batch {batch}": partial(engine, batch) for batch in BATCHES
+    }
+    found |= {f"engine alone, batch 1024, {preset}": partial(engine, 1024, preset) for preset in PRESETS}
+    for form in FORMS:
+        for batch in BATCHES:
+            found[f"self-play {form}, batch {batch}"] = partial(selfplay, batch, form)
+            if cores > 1 and batch >= 8192:
+                found[f"self-play {form}, batch {batch}, {cores} threads"] = partial(
+                    selfplay, batch, form, cores
+                )
+            if form != "no observation":
+                found[f"write limit {form}, batch {batch}"] = partial(write_limit, form, batch)
+    found["self-play float32, batch 1024, fresh arrays"] = partial(selfplay, 1024, "float32", 1, True)
+    for batch in BATCHES[2:]:
+        found[f"Gymnasium vector float32, batch {batch}"] = partial(vector, batch, "float32")
+    found["Gymnasium vector int8, batch 1024"] = partial(vector, 1024, "int8")
+    if cores > 1:
+        found[f"Gymnasium vector float32, batch 8192, {cores} threads"] = partial(
+            vector, 8192, "float32", cores
+        )
+    found["Gymnasium single"] = single
+    try:
+        version("stable-baselines3")
+        found |= {f"SB3 VecEnv, batch {batch}": partial(sb3, batch, False) for batch in (8, 64, 512)}
+        found |= {
+            f"SB3 DummyVecEnv of the single one, batch {batch}": partial(sb3, batch, True) for batch in (1, 8)
+        }
+    except PackageNotFoundError:
+        print("SB3 is not installed: its figures are left out")
+    return found | {
+        "observations float32, one call each": observation,
+        "Match.apply": match_apply,
+        "AEC raw_env, last + step": partial(aec, callbreak_v0.raw_env),
+        "AEC env (wrapped), last + step": partial(aec, callbreak_v0.env),
+        "playouts of whole deals": whole_deals,
+        **{f"worlds sampled, {played} cards played": partial(sampler, played) for played in (0, 16, 32, 44)},
+    }
+
+
+def told(found: dict[str, dict[str, float]]) -> str:
+    """The figures as a table in Markdown, and what they say of each other."""
+    lines = ["| figure | a second (median) | best |", "|---|---:|---:|"]
+    lines += [
+        f"| {name} | {figure['median']:,.0f} | {figure['best']:,.0f} |" for name, figure in found.items()
+    ]
+
+    def ratio(one: str, other: str) -> float | None:
+        """The median of the ratios of neighbours."""
+        if one not in found or other not in found:
+            return None
+        pairs = zip(found[one]["rounds"], found[other]["rounds"], strict=True)
+        return statistics.median(a / b for a, b in pairs)
+
+    lines += ["", "| ratio | |", "|---|---:|"]
+    cores = usable_cores()
+    for form in FORMS:
+        for batch in BATCHES:
+            name = f"self-play {form}, batch {batch}"
+            if (gain := ratio(f"{name}, {cores} threads", name)) is not None:
+                lines.append(f"| {name}: {cores} threads over one | {gain:.2f} |")
+            if (share := ratio(name, f"write limit {form}, batch {batch}")) is not None:
+                lines.append(f"| {name}: share of the write limit | {share * row_bytes(form):.2f} |")
+    costs = {b: f"self-play no observation, batch {b}" for b in BATCHES if b >= 256}
+    for batch, name in list(costs.items())[1:]:
+        if (cost := ratio(costs[256], name)) is not None:
+            lines.append(f"| cost of a step without observation, batch {batch} over 256 | {cost:.2f} |")
+    return "\n".join(lines)
 
 
 def main() -> None:
@@ -183,29 +402,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=1.0, help="for each figure (1.0)")
     parser.add_argument("--repeats", type=int, default=5, help="for each figure (5)")
+    parser.add_argument(
+        "--only", nargs="+", default=[""], metavar="WORD", help="figures with such a word only"
+    )
+    parser.add_argument("--no-startup", action="store_true", help="leave imports and first compiles out")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to FILE")
     args = parser.parse_args()
 
-    works = {f"engine steps, batch {batch}": engine(batch) for batch in BATCHES}
-    works |= {f"engine steps, batch 1024, {preset}": engine(1024, preset) for preset in ("bhoos", "no_trump")}
-    works |= {
-        "legal masks, batch 1024": masks(),
-        "observations float32, one call each": observation(),
-        "Match.apply": match_apply(),
-        "AEC raw_env, last + step": aec(callbreak_v0.raw_env),
-        "AEC env (wrapped), last + step": aec(callbreak_v0.env),
-    }
-    print(f"{machine()}\none thread, seed {SEED}, median of {args.repeats} repeats\n")
-    figures: dict[str, object] = {}
-    for name, work in works.items():
-        figures[name] = result = rate(work, args.seconds, args.repeats)
-        print(f"{name:<40} {result['median']:>14,.0f} /s   best {result['best']:>14,.0f}", flush=True)
-    for name, seconds in startup(args.repeats).items():
-        figures[name] = seconds
-        print(f"{name:<40} {seconds:>14.3f}", flush=True)
+    makers = {n: make for n, make in figures().items() if any(word in n for word in args.only)}
+    print(f"{machine()}\nseed {SEED}, median of {args.repeats} interleaved repeats, one thread if not said\n")
+    found = measure({name: make() for name, make in makers.items()}, args.seconds, args.repeats)
+    print(told(found))
+    start = {} if args.no_startup else startup(3)
+    if start:
+        print("\n| seconds | |\n|---|---:|")
+        for name, value in start.items():
+            print(f"| {name} | {value:.3f} |")
     if args.json:
         args.json.write_text(
-            json.dumps({"machine": machine(), "seed": SEED, "figures": figures}, indent=1) + "\n"
+            json.dumps({"machine": machine(), "rates": found, "seconds": start}, indent=1) + "\n"
         )
 
 

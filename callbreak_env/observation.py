@@ -109,6 +109,7 @@ _TRICK, _PLAYED, _MAY_HOLD = _START["trick"], _START["played"], _START["may_hold
 _BIDS, _TRICKS_WON, _MOMENT = _START["bids"], _START["tricks_won"], _START["to_act"]
 _DEAL, _HANDS, _TOTAL = _START["deal"], _START["other_hands"], _START["total"]
 RULES_AT = _START["rules"]
+NUM_RULES = len(_RULE_SCALES)
 _NOBODY = np.uint64(0)
 
 
@@ -164,8 +165,13 @@ def _moment(table: Record, rules: Record, viewer: int) -> np.uint64:
 @kernel(forceinline=True)
 def _put_number(out: Array, at: int, value: Any, limit: int, unit: int) -> None:
     """``value``, kept within ``limit``, over ``unit``; in an int8 row rounded (halves to even)."""
-    number = np.float32(max(-limit, min(limit, value))) / np.float32(unit)
-    out[at] = np.rint(number) if out.itemsize == 1 else number
+    kept = max(-limit, min(limit, value))
+    if out.itemsize > 1:
+        out[at] = np.float32(kept) / np.float32(unit)
+    elif unit == 1:
+        out[at] = kept
+    else:
+        out[at] = np.rint(np.float32(kept) / np.float32(unit))
 
 
 @kernel()

@@ -46,6 +46,7 @@ LAYERS = (
     "envs.rendering",
     "envs.aec",
     "envs.rows",
+    "envs.learner_rows",
     "envs.layout",
     "envs.refusals",
     "envs.selfplay",

@@ -34,14 +34,14 @@ BIDS_FLAG = np.uint64(1 << 63)
 _SPADES = 3
 
 
-@kernel()
+@kernel(forceinline=True)
 def r5_bids(rules: Record) -> CardSet:
     """R5, H9: the legal bids, bit b for a bid of b."""
     upto = (np.uint64(2) << np.uint64(rules["max_bid"])) - np.uint64(1)
     return upto & ~((np.uint64(1) << np.uint64(rules["min_bid"])) - np.uint64(1))
 
 
-@kernel()
+@kernel(forceinline=True)
 def r7_first_lead(table: Record, rules: Record, hand: CardSet) -> CardSet:
     """R7: no spade leads the first trick, unless the leader holds only spades (off by H6, H7)."""
     if table["trick_no"] == 0 and not rules["first_led"] and not rules["free_spade_lead"]:
@@ -51,7 +51,7 @@ def r7_first_lead(table: Record, rules: Record, hand: CardSet) -> CardSet:
     return hand
 
 
-@kernel()
+@kernel(forceinline=True)
 def must_beat_led(table: Record, rules: Record) -> bool:
     """R8, H10: whether a follower must beat the led suit's best card in this trick, if able.
 
@@ -62,7 +62,7 @@ def must_beat_led(table: Record, rules: Record) -> bool:
     return bool(rules["beat_when_trumped"]) or int(table["best_trump"]) < 0
 
 
-@kernel()
+@kernel(forceinline=True)
 def r8_follow(table: Record, rules: Record, following: CardSet) -> CardSet:
     """R8: from the cards of the led suit, those that beat its best card if any do; otherwise all."""
     if must_beat_led(table, rules):
@@ -72,7 +72,7 @@ def r8_follow(table: Record, rules: Record, following: CardSet) -> CardSet:
     return following
 
 
-@kernel()
+@kernel(forceinline=True)
 def r9_trump(table: Record, rules: Record, hand: CardSet, trumps: CardSet) -> CardSet:
     """R9: void in the led suit: a trump, higher than the trick's trumps if possible; H10 frees the rest."""
     best = int(table["best_trump"])
@@ -84,7 +84,7 @@ def r9_trump(table: Record, rules: Record, hand: CardSet, trumps: CardSet) -> Ca
     return trumps if rules["undertrump"] else hand
 
 
-@kernel()
+@kernel(forceinline=True)
 def legal_cards(table: Record, rules: Record) -> CardSet:
     """The cards that the seat to act may play (R6-R10)."""
     hand = table["hands"][int(table["seat"])]
@@ -99,7 +99,7 @@ def legal_cards(table: Record, rules: Record) -> CardSet:
     return hand  # R10
 
 
-@kernel()
+@kernel(forceinline=True)
 def legal_set(table: Record, rules: Record) -> CardSet:
     """What the seat to act may do: while bidding bit b for a bid of b, while playing bit c for card c."""
     phase = int(table["phase"])
@@ -110,7 +110,7 @@ def legal_set(table: Record, rules: Record) -> CardSet:
     return legal_cards(table, rules)
 
 
-@kernel()
+@kernel(forceinline=True)
 def legal_word(table: Record, rules: Record) -> CardSet:
     """``legal_set`` with bit 63 while bidding: all that tells which action ids are legal, in one word."""
     word = legal_set(table, rules)
@@ -135,13 +135,13 @@ def write_word(word: CardSet, mask: Array) -> None:
         mask[64] = 0
 
 
-@kernel()
+@kernel(forceinline=True)
 def is_legal(table: Record, rules: Record, action: int) -> bool:
     """Whether the seat to act may take an action id; any integer is answered."""
     return bool(word_allows(legal_word(table, rules), action))
 
 
-@kernel()
+@kernel(forceinline=True)
 def write_mask(table: Record, rules: Record, mask: Array) -> None:
     """Write the legal mask of the seat to act into ``mask`` ([65] int8); all zeros when over."""
     write_word(legal_word(table, rules), mask)
@@ -175,7 +175,7 @@ def violation(table: Record, rules: Record, action: int) -> int:
     return MUST_OVERTRUMP if only_winners or SUIT_OF[action] == int(table["trump"]) else MUST_TRUMP
 
 
-@kernel()
+@kernel(forceinline=True)
 def prove_lead(table: Record, rules: Record, seat: int, card: int) -> None:
     """What a lead proves: a spade led to the first trick under R7, that the leader holds only spades."""
     spades = SUIT_SETS[_SPADES]
@@ -183,7 +183,7 @@ def prove_lead(table: Record, rules: Record, seat: int, card: int) -> None:
         table["may_hold"][seat] &= spades
 
 
-@kernel()
+@kernel(forceinline=True)
 def prove_follow(table: Record, rules: Record, seat: int, card: int) -> None:
     """What a play to a trick proves of the seat's other cards, before the card is added to the trick."""
     trump = int(table["trump"])

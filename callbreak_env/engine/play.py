@@ -63,7 +63,7 @@ def h2_thrown_in(table: Record, rules: Record) -> bool:
     return bool(total < rules["min_total_bid"])
 
 
-@kernel()
+@kernel(forceinline=True)
 def bid(table: Record, rules: Record, decks: Array, action: int) -> int:
     """R5: one bid; the last one opens the play, or has the deal dealt again (H2)."""
     seat = int(table["seat"])
@@ -124,7 +124,7 @@ def end_deal(table: Record, rules: Record, decks: Array) -> int:
     return end_match(table, top)
 
 
-@kernel()
+@kernel(forceinline=True)
 def r11_add(table: Record, seat: int, card: int) -> None:
     """R11: a card joins the trick: the highest trump wins it, or the highest card of the led suit."""
     if table["in_trick"] == 0:
@@ -142,7 +142,7 @@ def r11_add(table: Record, seat: int, card: int) -> None:
         table["trick_seat"] = seat
 
 
-@kernel()
+@kernel(forceinline=True)
 def play_card(table: Record, rules: Record, decks: Array, card: int) -> int:
     """R6: one card; the last of a trick gives it to its winner, who leads the next."""
     seat = int(table["seat"])
@@ -180,7 +180,7 @@ def play_card(table: Record, rules: Record, decks: Array, card: int) -> int:
     return end_deal(table, rules, decks)
 
 
-@kernel()
+@kernel(forceinline=True)
 def step(table: Record, rules: Record, decks: Array, action: int) -> int:
     """Take one legal action; returns what it brought about (TRICK_END, DEAL_END, MATCH_END, REDEAL)."""
     if int(table["phase"]) == BIDDING:

@@ -16,14 +16,14 @@ ASK = -1
 """In place of a policy: the actions of this seat come from outside."""
 
 
-@kernel()
+@kernel(forceinline=True)
 def decision_random(table: Record) -> np.uint64:
     """64 random bits for the decision at hand, a function of (seed, match, deck, decision): no state."""
     decision = int(table["seat"]) if int(table["phase"]) == BIDDING else 4 + int(table["num_played"])
     return keyed(table["seed"], table["match"], np.uint64((int(table["deck"]) << 6) | decision))
 
 
-@kernel()
+@kernel(forceinline=True)
 def uniform_choice(word: CardSet, random: np.uint64) -> int:
     """One of the actions of a ``legal_word``, not empty, each equally likely, from 64 random bits.
 
@@ -34,7 +34,7 @@ def uniform_choice(word: CardSet, random: np.uint64) -> int:
     return int(51 + index if word >= BIDS_FLAG else index)
 
 
-@kernel()
+@kernel(forceinline=True)
 def policy_action(policy: int, table: Record, rules: Record) -> int:
     """What a compiled policy does for the seat to act. Not for a match that is over."""
     return uniform_choice(legal_word(table, rules), decision_random(table))

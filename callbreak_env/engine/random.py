@@ -27,14 +27,14 @@ def _wrapping(function: F) -> F:
     return np.errstate(over="ignore")(function) if numba.config.DISABLE_JIT else function
 
 
-@kernel()
+@kernel(forceinline=True)
 @_wrapping
 def next_state(state: np.uint64) -> np.uint64:
     """The state after this one."""
     return state + GOLDEN
 
 
-@kernel()
+@kernel(forceinline=True)
 @_wrapping
 def mix(state: np.uint64) -> np.uint64:
     """The number that belongs to a state: a bijection of 64 bits."""
@@ -43,7 +43,7 @@ def mix(state: np.uint64) -> np.uint64:
     return state ^ (state >> np.uint64(31))
 
 
-@kernel()
+@kernel(forceinline=True)
 @_wrapping
 def keyed(seed: np.uint64, match: np.uint64, count: np.uint64) -> np.uint64:
     """64 random bits that are a function of three numbers.

@@ -18,14 +18,9 @@ from callbreak_env.engine.scoring import REWARDS
 from callbreak_env.engine.state import NO_DECKS, NONE, TABLE, Array, rules_record
 from callbreak_env.engine.threads import check_threads, run_rows
 from callbreak_env.envs.layout import new_layout
+from callbreak_env.envs.learner_rows import resume_learners, show_learners, start_learners, step_learners
 from callbreak_env.envs.refusals import check_actions, illegal_at, refuse_rows
-from callbreak_env.envs.rows import (
-    count_illegal,
-    resume_learners,
-    show_learners,
-    start_learners,
-    step_learners,
-)
+from callbreak_env.envs.rows import count_illegal, sample_rows
 from callbreak_env.errors import CallBreakError
 from callbreak_env.policy import Agent, BatchAgent, make_agent
 from callbreak_env.rules import Rules, as_rules
@@ -146,6 +141,12 @@ class Learners:
         words = np.empty(len(rows), np.uint64)
         self._show(rows, self.learners, self.done, self.layout.rules_shown, words, observations, masks)
         return observations, masks
+
+    def sample_actions(self) -> npt.NDArray[np.int64]:
+        """[N] a legal action for each learner, each equally likely; a function of match and position."""
+        actions = np.empty(self.num_envs, np.int64)
+        run_rows(sample_rows, self.num_envs, self.threads, self.tables, self._words, actions)
+        return actions
 
     def view(self, row: int) -> View:
         """What the learner knows at one table."""

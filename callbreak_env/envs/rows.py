@@ -9,10 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from callbreak_env.engine._jit import kernel
-from callbreak_env.engine.dealing import draw_learner
 from callbreak_env.engine.legality import legal_word, word_allows, write_word
 from callbreak_env.engine.play import start_match, step
-from callbreak_env.engine.policies import ASK, decision_random, policy_action, uniform_choice
+from callbreak_env.engine.policies import decision_random, uniform_choice
 from callbreak_env.engine.scoring import put_rewards
 from callbreak_env.engine.state import (
     DEAL_END,
@@ -23,12 +22,10 @@ from callbreak_env.engine.state import (
     Array,
     Record,
 )
-from callbreak_env.observation import RULES_AT, put_history, put_observation, put_state
+from callbreak_env.observation import NUM_RULES, RULES_AT, put_history, put_observation, put_state
 
 MATCHES_APART = np.uint64(1 << 32)
 """Self-play: table i plays the matches i, i + 2**32, i + 2 * 2**32, ... under the seed."""
-DUMMY = np.uint64(1)
-"""The legal word of a learner that is done: action 0, for samplers that cannot bear an empty mask."""
 
 
 @kernel(forceinline=True)
@@ -39,7 +36,7 @@ def put_row(table: Record, rules: Record, rules_shown: Array, viewer: int, out: 
     """
     if len(rules_shown) > 0:
         put_observation(table, rules, viewer, out)
-        for i in range(len(rules_shown)):
+        for i in range(NUM_RULES):
             out[RULES_AT + i] = rules_shown[i]
     elif len(out) > 0:
         put_history(table, viewer, out)
@@ -167,215 +164,3 @@ def step_rows(
             number = table["match"] + MATCHES_APART
             start_match(table, rules[0], NO_DECKS, table["seed"], number, NONE)
         _show_seat(table, rules[0], rules_shown, i, words, observations, masks, seats)
-
-
-# --- one learner a table: a row is the learner's seat ---
-
-
-@kernel()
-def _start(
-    i: int,
-    tables: Array,
-    rules: Record,
-    decks: Array,
-    seed: np.uint64,
-    number: np.uint64,
-    dealer: int,
-    seat: int,
-    learners: Array,
-    done: Array,
-) -> None:
-    """A new match; the learner takes ``seat``, or one that is drawn (NONE)."""
-    start_match(tables[i], rules, decks, seed, number, dealer)
-    learners[i] = draw_learner(seed, number) if seat < 0 else seat
-    done[i] = False
-
-
-@kernel()
-def _act(
-    i: int,
-    tables: Array,
-    rules: Record,
-    decks: Array,
-    kind: int,
-    action: int,
-    learners: Array,
-    rewards: Array,
-    done: Array,
-    paid: Array,
-) -> None:
-    """One legal action of whoever is to act; what it pays the learner is added to its reward."""
-    table, learner = tables[i], int(learners[i])
-    happened = step(table, rules, decks, action)
-    if happened & DEAL_END:
-        put_rewards(table, happened, kind, paid)
-        rewards[i] += paid[learner]
-        # A learner that is not in the extra deal (R15) has no more turn.
-        done[i] = happened & MATCH_END != 0 or int(table["active"]) >> learner & 1 == 0
-
-
-@kernel()
-def _settle(
-    i: int,
-    tables: Array,
-    rules: Record,
-    decks: Array,
-    kind: int,
-    policies: Array,
-    learners: Array,
-    rewards: Array,
-    done: Array,
-    asks: Array,
-    paid: Array,
-) -> None:
-    """Compiled opponents act until the learner is to act or done, or another opponent is to be asked."""
-    table, learner = tables[i], int(learners[i])
-    asks[i] = NONE
-    while not done[i] and int(table["seat"]) != learner:
-        opponent = ((int(table["seat"]) - learner) & 3) - 1
-        if policies[opponent] == ASK:
-            asks[i] = opponent
-            return
-        action = policy_action(policies[opponent], table, rules)
-        _act(i, tables, rules, decks, kind, action, learners, rewards, done, paid)
-
-
-@kernel(nogil=True)
-def start_learners(
-    first: int,
-    end: int,
-    rows: Array,
-    seeds: Array,
-    numbers: Array,
-    dealer: int,
-    seat: int,
-    tables: Array,
-    rules: Array,
-    decks: Array,
-    kind: int,
-    policies: Array,
-    learners: Array,
-    rewards: Array,
-    done: Array,
-    asks: Array,
-) -> None:
-    """A new match at the tables of some rows, up to the learner's turn or a question to an opponent.
-
-    Args:
-        first: of the rows to do.
-        end: of the rows to do.
-        rows: [K] int64, their numbers.
-        seeds: [K] uint64, key of the shuffles, a row.
-        numbers: [K] uint64, number of the match under that seed.
-        dealer: the first dealer's seat, or NONE: it is cut for.
-        seat: the learner's seat, or NONE: it is drawn, a match.
-        tables: [N] TABLE, of all rows, as all that follow.
-        rules: [1] RULES.
-        decks: [n, 52] uint8, used up first in every match.
-        kind: of the rewards.
-        policies: [3] int64, of the opponents to the learner's right, in turn; ASK for one outside.
-        learners: [N] int8, the learner's seat.
-        rewards: [N] float64, added to.
-        done: [N] bool, whether the match is over for the learner.
-        asks: [N] int8, written: which opponent is to be asked (0-2), or NONE.
-    """
-    paid = np.empty(4, np.float64)
-    for k in range(first, end):
-        i = rows[k]
-        _start(i, tables, rules[0], decks, seeds[k], numbers[k], dealer, seat, learners, done)
-        _settle(i, tables, rules[0], decks, kind, policies, learners, rewards, done, asks, paid)
-
-
-@kernel(nogil=True)
-def resume_learners(
-    first: int,
-    end: int,
-    rows: Array,
-    actions: Array,
-    tables: Array,
-    rules: Array,
-    decks: Array,
-    kind: int,
-    policies: Array,
-    learners: Array,
-    rewards: Array,
-    done: Array,
-    asks: Array,
-) -> None:
-    """Opponents that were asked act ([K] int64, legal) at the tables of some rows ([K]); play goes on."""
-    paid = np.empty(4, np.float64)
-    for k in range(first, end):
-        i = rows[k]
-        _act(i, tables, rules[0], decks, kind, actions[k], learners, rewards, done, paid)
-        _settle(i, tables, rules[0], decks, kind, policies, learners, rewards, done, asks, paid)
-
-
-@kernel(nogil=True)
-def step_learners(
-    first: int,
-    end: int,
-    actions: Array,
-    words: Array,
-    restart: bool,
-    seat: int,
-    penalty: float,
-    illegal: Array,
-    tables: Array,
-    rules: Array,
-    decks: Array,
-    kind: int,
-    policies: Array,
-    learners: Array,
-    rewards: Array,
-    done: Array,
-    asks: Array,
-) -> int:
-    """The learners act ([N] int64), and play goes on to their next turns.
-
-    An action that the row's ``legal_word`` does not allow ends the match for its learner, with ``penalty``
-    as its reward. A row that is done ignores its action: with ``restart`` its next match starts (the
-    NEXT_STEP autoreset of Gymnasium), else it stays.
-
-    Returns:
-        How many rows were illegal ([N] bool, written).
-    """
-    paid = np.empty(4, np.float64)
-    count = 0
-    for i in range(first, end):
-        rewards[i] = 0.0
-        illegal[i] = False
-        if done[i]:
-            if restart:
-                seed, number = tables[i]["seed"], tables[i]["match"] + np.uint64(1)
-                _start(i, tables, rules[0], decks, seed, number, NONE, seat, learners, done)
-        elif word_allows(words[i], actions[i]):
-            _act(i, tables, rules[0], decks, kind, actions[i], learners, rewards, done, paid)
-        else:
-            illegal[i] = True
-            done[i] = True
-            rewards[i] = penalty
-            count += 1
-        _settle(i, tables, rules[0], decks, kind, policies, learners, rewards, done, asks, paid)
-    return count
-
-
-@kernel(nogil=True)
-def show_learners(
-    first: int,
-    end: int,
-    rows: Array,
-    viewers: Array,
-    done: Array,
-    tables: Array,
-    rules: Array,
-    rules_shown: Array,
-    words: Array,
-    observations: Array,
-    masks: Array,
-) -> None:
-    """What viewers ([N] int8) see and may do at the tables of some rows ([K]), into arrays of K rows."""
-    for k in range(first, end):
-        i = rows[k]
-        words[k] = DUMMY if done[i] else legal_word(tables[i], rules[0])
-        write_word(words[k], masks[k])
-        put_row(tables[i], rules[0], rules_shown, int(viewers[i]), observations[k])

@@ -124,6 +124,11 @@ class SelfPlayEnv:
         """The engine's records, [N] TABLE (256 bytes each): for compiled code; not to be written."""
         return self._tables
 
+    @property
+    def rules_array(self) -> Array:
+        """The rules as the engine reads them, [1] RULES; not to be written."""
+        return self._record
+
     def allocate(self, steps: int | None = None) -> Turn:
         """Zeroed arrays of one turn, or of a rollout: [steps, N, ...], for ``out=buffer.at(t)``."""
         lead = (self.num_envs,) if steps is None else (check_count(steps, "steps"), self.num_envs)

@@ -176,6 +176,13 @@ class CallBreakVectorEnv(VectorEnv[npt.NDArray[Any], _Actions, npt.NDArray[Any]]
         """[N, 65] int8, 1 = legal."""
         return self._masks.copy()
 
+    def sample_actions(self) -> npt.NDArray[np.int64]:
+        """[N] a legal action for each learner, each equally likely (0 where it is done).
+
+        It depends on the match and the position alone: the same seed and actions give the same samples.
+        """
+        return self._core.sample_actions()
+
     def view(self, row: int) -> View:
         """What the learner of one table knows now."""
         row = check_int(row, "row")
