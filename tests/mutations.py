@@ -177,15 +177,18 @@ def killers(clause: str, file: str, old: str, new: str) -> tuple[list[str], list
         if text.count(old) != 1:
             raise SystemExit(f"{clause}: {old!r} stands {text.count(old)} times in {file}.py")
         path.write_text(text.replace(old, new), encoding="utf-8")
-        run = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", *TESTS],
-            cwd=copy,
-            env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(copy)},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
+        try:
+            run = subprocess.run(
+                [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", *TESTS],
+                cwd=copy,
+                env=os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(copy)},
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=120,
+            )
+        except subprocess.TimeoutExpired:
+            return [], ["the tests did not end"]
     failed = re.findall(r"^(?:FAILED|ERROR) \S*::(\w+)", run.stdout, re.MULTILINE)
     if not failed and run.returncode:
         raise SystemExit(f"{clause}: the tests did not run:\n{run.stdout}{run.stderr}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -378,3 +379,54 @@ def test_a_shallow_copy_is_independent_too() -> None:
     other.apply(other.legal_actions()[0])
     assert len(match.actions) == 2
     assert match.bids != other.bids
+
+
+# --- to and from bytes ---
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_match_from_bytes_is_the_same_match_with_the_same_future(preset: str) -> None:
+    rng = random.Random(6)
+    decks = [rng.sample(range(52), 52) for _ in range(2)]
+    match = Match(preset, seed=9, number=4, decks=decks if preset == "bhoos" else None)
+    while True:
+        again = Match.from_bytes(match.to_bytes())
+        assert again.record_array.tobytes() == match.record_array.tobytes()
+        assert again.record() == match.record()
+        assert again.legal_actions() == match.legal_actions()
+        if match.is_over:
+            break
+        for _ in range(rng.randint(1, 40)):
+            if not match.is_over:
+                match.apply(rng.choice(match.legal_actions()))
+    assert len(match.to_bytes()) < 1000
+
+
+def test_a_match_from_bytes_goes_its_own_way() -> None:
+    match = Match(seed=1)
+    again = Match.from_bytes(match.to_bytes())
+    again.apply(again.legal_actions()[0])
+    assert match.actions == []
+    match.apply(match.legal_actions()[0])
+    assert match.to_bytes() == again.to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda data: b"", "these are not the bytes of a match: they begin with b''"),
+        (lambda data: b"other" + data, "they begin with b'othercallbreak match"),
+        (lambda data: data[:40], "these are not the bytes of a match: "),
+        (lambda data: data.replace(b'"seed": 1', b'"seed": -1'), "seed must be from 0"),
+        (lambda data: data.replace(b'"decks": 1', b'"decks": 3'), "there are no 3 decks in them"),
+        (lambda data: data.replace(b'"deals": 5', b'"deals": 0'), "deals=0: must be at least 1"),
+        (lambda data: data.replace(b'"seed"', b'"sead"'), "'seed'"),
+        (lambda data: data + b"\xff", "cannot take action 255"),
+        (lambda data: data + b"\x00", "R5 every seat bids before a card is played"),
+    ],
+)
+def test_bytes_that_are_no_match_are_refused(spoil: Callable[[bytes], bytes], message: str) -> None:
+    data = Match(seed=1, decks=[range(52)]).to_bytes()
+    assert spoil(data) != data
+    with pytest.raises(ValueError, match=message):
+        Match.from_bytes(spoil(data))

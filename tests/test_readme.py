@@ -93,6 +93,7 @@ def test_one_line_installs_and_tests() -> None:
     lines = README.read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if "&& pytest" in line] == [
         "python -m venv .venv && . .venv/bin/activate && "
+        "pip install torch==2.13.0 && "
         'pip install -c constraints.txt -e ".[test]" && pytest'
     ]
 

@@ -84,17 +84,22 @@ def shuffle(seed: np.uint64, match: np.uint64, deck: np.uint64, cards: Array) ->
 
 
 @kernel()
-def cut_for_dealer(seed: np.uint64, match: np.uint64) -> np.int64:
-    """R3: the first dealer, a uniform draw over the seats."""
-    word, _, _, _ = _words(seed, match, np.uint64(0), CUT_STREAM, 0)
+def _draw_seat(seed: np.uint64, match: np.uint64, stream: int) -> np.int64:
+    """A uniform draw over the seats."""
+    word, _, _, _ = _words(seed, match, np.uint64(0), stream, 0)
     return np.int64(word >> np.uint64(30))
 
 
 @kernel()
+def cut_for_dealer(seed: np.uint64, match: np.uint64) -> np.int64:
+    """R3: the first dealer."""
+    return _draw_seat(seed, match, CUT_STREAM)
+
+
+@kernel()
 def draw_learner(seed: np.uint64, match: np.uint64) -> np.int64:
-    """The seat of the learner in a match where it is drawn, uniform over the seats."""
-    word, _, _, _ = _words(seed, match, np.uint64(0), LEARNER_STREAM, 0)
-    return np.int64(word >> np.uint64(30))
+    """The learner's seat in a match where it is drawn."""
+    return _draw_seat(seed, match, LEARNER_STREAM)
 
 
 @kernel()
