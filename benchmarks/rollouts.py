@@ -74,7 +74,8 @@ def main() -> None:
         "rounds": args.rounds,
         "rates": [{"environment": name, "number": count, "rounds": r} for (name, count), r in rates.items()],
     }
-    print(told(found))
+    found["told"] = told(found)
+    print(found["told"])
     if args.json:
         args.json.write_text(json.dumps(found, indent=1) + "\n")
 

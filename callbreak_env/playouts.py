@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +12,10 @@ from callbreak_env.cards import NUM_SEATS
 from callbreak_env.checks import check_choice, check_count, check_seed
 from callbreak_env.engine.playouts import can_play_out, play_out_rows
 from callbreak_env.engine.policies import POLICIES
-from callbreak_env.engine.state import TABLE, rules_record
+from callbreak_env.engine.state import NONE, TABLE, rules_record
 from callbreak_env.engine.threads import check_threads, run_rows
 from callbreak_env.match import Match
+from callbreak_env.refusals import check_actions, illegal_at
 from callbreak_env.rules import Rules, as_rules
 
 
@@ -23,6 +25,7 @@ def playouts(
     policies: str | Sequence[str] = "uniform",
     *,
     seed: int,
+    actions: Any = None,
     rules: Rules | str | None = None,
     threads: int | None = 1,
 ) -> npt.NDArray[np.int32]:
@@ -34,6 +37,7 @@ def playouts(
         repeats: playouts of each position, R.
         policies: names of compiled policies, one for all seats or one a seat.
         seed: 0 to 2**63 - 1; the same seed, the same playouts, for any number of threads.
+        actions: the first action id, one for all or [K]; None leaves it to the policy.
         rules: of records; a match has its own.
         threads: at most so many share the positions; None: one for each core.
 
@@ -47,22 +51,28 @@ def playouts(
     if isinstance(position, Match):
         if rules is not None:
             raise ValueError("a match has its own rules: leave rules out")
-        tables, record = position.record_array, position.rules_array
+        tables, the_rules = position.record_array, position.rules
     else:
-        tables, record = position, rules_record(as_rules(rules))
+        tables, the_rules = position, as_rules(rules)
         if getattr(tables, "dtype", None) != TABLE or tables.ndim != 1:
             raise ValueError(f"position must be a Match or [K] TABLE records, not {type(position).__name__}")
     names = [policies] * NUM_SEATS if isinstance(policies, str) else list(policies)
     if len(names) != NUM_SEATS:
         raise ValueError(f"policies must be one name, or one for each of {NUM_SEATS} seats, not {len(names)}")
+    record = rules_record(the_rules)
     codes = np.array([POLICIES[check_choice(name, "policy", list(POLICIES))] for name in names])
     points = np.empty((len(tables), check_count(repeats, "repeats"), NUM_SEATS), np.int32)
     seed = check_seed(seed)
-    bad = sum(
-        run_rows(play_out_rows, len(tables), check_threads(threads), tables, record, codes, seed, points)
-    )
+    first = np.full(len(tables), NONE)
+    if actions is not None:
+        given = np.asarray(actions)
+        first[:] = check_actions(given if given.ndim else np.full(len(tables), given), len(tables))
+    work = (tables, record, first, codes, seed, points)
+    bad = sum(run_rows(play_out_rows, len(tables), check_threads(threads), *work))
     if bad:
-        row = next(k for k in range(len(tables)) if not can_play_out(tables[k]))
+        row = next(k for k in range(len(tables)) if not can_play_out(tables[k], record[0], int(first[k])))
+        if can_play_out(tables[row], record[0], NONE):
+            raise illegal_at(tables, the_rules, row, int(first[row]))
         raise ValueError(
             f"position {row} cannot be played out: no deal is on, or a hand is not whole (a view's are not)"
         )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from callbreak_env import PRESETS, Match, Rules, deal_points
+from callbreak_env import PRESETS, IllegalAction, Match, Rules, deal_points
 from callbreak_env.engine import threads
 from callbreak_env.engine.policies import UNIFORM, policy_action
 from callbreak_env.engine.state import rules_record
@@ -106,6 +106,31 @@ def test_the_last_card_leaves_one_outcome() -> None:
     while not match.is_over and not match.is_extra_deal:
         match.apply(match.legal_actions()[0])
     assert {tuple(row) for row in found.tolist()} == {tuple(match.points)}
+
+
+def test_a_first_action_is_taken_in_every_playout() -> None:
+    for match in moments("standard", 12):
+        for action in match.legal_actions():
+            after = match.clone()
+            after.apply(action)
+            found = playouts(match, 2, seed=6, actions=action)
+            if after.deal == match.deal and not after.is_over:
+                after.record_array["seed"], after.record_array["match"] = 6, 0
+                assert found[0, 0].tolist() == played_by_hand(after, 6, 0)
+            tables = np.repeat(match.record_array, 2)
+            both = playouts(tables, 1, seed=6, rules="standard", actions=[action, action])
+            assert both[:, 0].tolist() == found[0].tolist()
+
+
+def test_an_illegal_first_action_is_told() -> None:
+    match = Match(seed=1)
+    tables = np.repeat(match.record_array, 3)
+    with pytest.raises(IllegalAction, match="R5 every seat bids before a card is played"):
+        playouts(tables, seed=0, actions=[53, 7, 54])
+    with pytest.raises(ValueError, match=r"actions must be one a row, of shape \(3,\)"):
+        playouts(tables, seed=0, actions=[53, 54])
+    with pytest.raises(ValueError, match="actions must be whole numbers, not float64"):
+        playouts(tables, seed=0, actions=53.0)
 
 
 def test_bad_arguments_are_named() -> None:

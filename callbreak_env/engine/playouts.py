@@ -5,18 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from callbreak_env.engine._jit import kernel, popcount
+from callbreak_env.engine.legality import is_legal
 from callbreak_env.engine.play import step
 from callbreak_env.engine.policies import policy_action
-from callbreak_env.engine.state import DEAL_END, NO_DECKS, OVER, Array, Record
+from callbreak_env.engine.state import DEAL_END, NO_DECKS, NONE, OVER, Array, Record
 
 
 @kernel()
-def can_play_out(table: Record) -> bool:
-    """Whether a deal is on and every seat in it holds as many cards as it has not yet played.
+def can_play_out(table: Record, rules: Record, action: int) -> bool:
+    """Whether a deal is on, every seat in it holds what it has not played, and the action (or NONE) is legal.
 
     A seat's view is no such position: the other hands are not in it.
     """
-    if table["phase"] == OVER:
+    if table["phase"] == OVER or (action != NONE and not is_legal(table, rules, action)):
         return False
     held = np.uint64(0)
     for seat in range(4):
@@ -36,22 +37,25 @@ def last_deal(table: Record, rules: Array) -> None:
 
 
 @kernel()
-def play_out(table: Record, rules: Record, policies: Array, seed: np.uint64, number: np.uint64) -> None:
+def play_out(
+    table: Record, rules: Record, action: int, policies: Array, seed: np.uint64, number: np.uint64
+) -> None:
     """Play a table to the end of its deal; its ``points`` are the result.
 
     Args:
         table: is changed.
         rules: after ``last_deal``.
+        action: legal, the first; NONE leaves it to the policy.
         policies: [4] int64, by seat.
         seed: with ``number``, all that chance decides: the policies' draws, and the deck of a redeal (H2).
         number: of the playout.
     """
     table["seed"] = seed
     table["match"] = number
-    happened = 0
+    happened = step(table, rules, NO_DECKS, action) if action >= 0 else 0
     while not happened & DEAL_END:
-        action = policy_action(policies[int(table["seat"])], table, rules)
-        happened = step(table, rules, NO_DECKS, action)
+        chosen = policy_action(policies[int(table["seat"])], table, rules)
+        happened = step(table, rules, NO_DECKS, chosen)
 
 
 @kernel(nogil=True)
@@ -60,6 +64,7 @@ def play_out_rows(
     end: int,
     tables: Array,
     rules: Array,
+    actions: Array,
     policies: Array,
     seed: int,
     points: Array,
@@ -71,26 +76,27 @@ def play_out_rows(
         end: of the tables to do.
         tables: [K] TABLE.
         rules: [1] RULES.
+        actions: [K] int64, the first of each; NONE leaves it to the policy.
         policies: [4] int64, by seat.
         seed: playout r of table k is number ``k * R + r`` under it.
         points: [K, R, 4] int32, written: tenths.
 
     Returns:
-        How many tables cannot be played out; nothing is written for them.
+        How many tables cannot be played out, or not with that action; nothing is written for them.
     """
     table = np.empty_like(tables[:1])
     last = np.empty_like(rules[:1])
     repeats = points.shape[1]
     bad = 0
     for k in range(first, end):
-        if not can_play_out(tables[k]):
+        if not can_play_out(tables[k], rules[0], actions[k]):
             bad += 1
             continue
         last[0] = rules[0]
         last_deal(tables[k], last)
         for r in range(repeats):
             table[0] = tables[k]
-            play_out(table[0], last[0], policies, np.uint64(seed), np.uint64(k * repeats + r))
+            play_out(table[0], last[0], actions[k], policies, np.uint64(seed), np.uint64(k * repeats + r))
             for seat in range(4):
                 points[k, r, seat] = table[0]["points"][seat]
     return bad

@@ -19,10 +19,10 @@ from callbreak_env.engine.state import NO_DECKS, NONE, TABLE, Array, rules_recor
 from callbreak_env.engine.threads import check_threads, run_rows
 from callbreak_env.envs.layout import new_layout
 from callbreak_env.envs.learner_rows import resume_learners, show_learners, start_learners, step_learners
-from callbreak_env.envs.refusals import check_actions, illegal_at, refuse_rows
 from callbreak_env.envs.rows import count_illegal, sample_rows
 from callbreak_env.errors import CallBreakError
 from callbreak_env.policy import Agent, BatchAgent, make_agent
+from callbreak_env.refusals import check_actions, illegal_at, refuse_rows
 from callbreak_env.rules import Rules, as_rules
 from callbreak_env.table import View, legal_mask_of
 

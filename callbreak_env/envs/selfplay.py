@@ -15,7 +15,6 @@ from callbreak_env.engine.scoring import REWARDS
 from callbreak_env.engine.state import TABLE, Array, rules_record
 from callbreak_env.engine.threads import check_threads, run_rows
 from callbreak_env.envs.layout import new_layout
-from callbreak_env.envs.refusals import check_actions, check_out, refuse_rows
 from callbreak_env.envs.rows import (
     MATCHES_APART,
     count_illegal,
@@ -26,6 +25,7 @@ from callbreak_env.envs.rows import (
 )
 from callbreak_env.errors import NotResetError
 from callbreak_env.observation import STATE_WIDTH
+from callbreak_env.refusals import check_actions, check_out, refuse_rows
 from callbreak_env.rules import Rules, as_rules
 from callbreak_env.table import View
 

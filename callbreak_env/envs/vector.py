@@ -13,9 +13,9 @@ from gymnasium.vector.utils import batch_space
 from callbreak_env.actions import NUM_ACTIONS
 from callbreak_env.checks import MAX_SEED, check_int, check_list, check_seed
 from callbreak_env.envs.learners import Learners, Opponents
-from callbreak_env.envs.refusals import check_actions
 from callbreak_env.envs.rendering import RENDER_MODES, check_render_mode, show_table
 from callbreak_env.errors import NotResetError
+from callbreak_env.refusals import check_actions
 from callbreak_env.rules import Rules
 from callbreak_env.table import View
 
