@@ -108,16 +108,15 @@ class CallBreakVectorEnv(VectorEnv[npt.NDArray[Any], _Actions, npt.NDArray[Any]]
                 f"reset options {list(options)} are not for the vector environment: only 'reset_mask' is"
             )
         seeds = self._seeds(seed)
-        if isinstance(seed, int):
-            super().reset(seed=seed)
+        super().reset(seed=seeds[0])
         keys, numbers = self._core.tables["seed"][rows], self._core.tables["match"][rows] + np.uint64(1)
         for k, row in enumerate(rows):
-            given = seeds[row]
-            if given is None and not self._started[row]:
-                given = int(self.np_random.integers(2**63))
-            if given is not None:
-                keys[k], numbers[k] = given, 0
-        if not isinstance(seed, type(None)) or not self._started.any():
+            key = seeds[row]
+            if key is None and not self._started[row]:
+                key = int(self.np_random.integers(2**63))
+            if key is not None:
+                keys[k], numbers[k] = key, 0
+        if numbers[0] == 0:
             self._core.seed_agents(int(keys[0]))
         self._started[rows] = True
         self._core.start(rows, keys, numbers)
