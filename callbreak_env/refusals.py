@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from callbreak_env.actions import NUM_ACTIONS
+from callbreak_env.checks import check_int
 from callbreak_env.engine.legality import word_allows
 from callbreak_env.engine.play import advance
 from callbreak_env.engine.state import NO_DECKS, Array, rules_record
@@ -25,7 +26,11 @@ def check_actions(actions: Any, rows: int) -> npt.NDArray[np.int64]:
         raise ValueError(f"actions must be whole numbers, not {array.dtype}")
     if array.shape != (rows,):
         raise ValueError(f"actions must be one a row, of shape ({rows},), not {array.shape}")
-    return array.astype(np.int64, copy=False)
+    # Any value above 64 will do for a number that does not fit. Another memory layout would be compiled anew.
+    array = (np.minimum(array, NUM_ACTIONS) if array.dtype.kind == "u" else array).astype(
+        np.int64, copy=False
+    )
+    return array if array.flags.c_contiguous and array.flags.writeable else array.copy()
 
 
 def check_out(array: Any, shape: tuple[int, ...], dtype: Any, what: str) -> None:
@@ -38,12 +43,21 @@ def check_out(array: Any, shape: tuple[int, ...], dtype: Any, what: str) -> None
         raise ValueError(f"{what} must be contiguous (C order) and writeable")
 
 
-def refuse_rows(tables: Array, rules: Rules, words: Array, actions: Array) -> CallBreakError:
-    """The error that names the first rows whose action their ``legal_word`` does not allow."""
+def check_row(row: Any, rows: int) -> int:
+    """``row`` as a row number, or ValueError."""
+    number = check_int(row, "row")
+    if not 0 <= number < rows:
+        raise ValueError(f"row must be from 0 to {rows - 1}, not {number}")
+    return number
+
+
+def refuse_rows(tables: Array, rules: Rules, words: Array, given: Any) -> CallBreakError:
+    """The error that names the first rows whose action, as given, their ``legal_word`` does not allow."""
+    actions = np.asarray(given)
     wrong = [
         row
         for row, word in enumerate(words)
-        if word != 0 and not word_allows(np.uint64(word), int(actions[row]))
+        if word != 0 and not word_allows(np.uint64(word), _in_int64(actions[row]))
     ]
     told = [f"row {row}: {illegal_at(tables, rules, row, int(actions[row]))}" for row in wrong[:ROWS_NAMED]]
     more = "" if len(wrong) <= ROWS_NAMED else f"\n... and {len(wrong) - ROWS_NAMED} more"
@@ -51,9 +65,14 @@ def refuse_rows(tables: Array, rules: Rules, words: Array, actions: Array) -> Ca
     return CallBreakError(f"{count}, nothing was stepped\n" + "\n".join(told) + more)
 
 
+def _in_int64(action: Any) -> int:
+    """An action id that no kernel mistakes: what is none at all becomes -1 or 65."""
+    return max(-1, min(NUM_ACTIONS, int(action)))
+
+
 def illegal_at(tables: Array, rules: Rules, row: int, action: int) -> IllegalAction:
     """The error for an illegal action of the seat to act at one table."""
     one = tables[row : row + 1].copy()
-    code = -advance(one, rules_record(rules), NO_DECKS, action, np.empty(NUM_ACTIONS, np.int8))
+    code = -advance(one, rules_record(rules), NO_DECKS, _in_int64(action), np.empty(NUM_ACTIONS, np.int8))
     legal = tuple(np.flatnonzero(legal_mask_of(one, rules_record(rules))).tolist())
     return illegal_action(code, action, one[0], rules, legal)

@@ -120,7 +120,7 @@ def legal_word(table: Record, rules: Record) -> CardSet:
 @kernel(forceinline=True)
 def word_allows(word: CardSet, action: int) -> bool:
     """Whether a ``legal_word`` has an action id; any integer is answered."""
-    index = action - 51 if word >= BIDS_FLAG else action
+    index = int(action) - 51 if word >= BIDS_FLAG else int(action)
     return 0 <= index < 52 and word >> np.uint64(index) & np.uint64(1) != _EMPTY
 
 

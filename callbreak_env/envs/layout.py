@@ -42,7 +42,7 @@ def new_layout(rules: Array, encoding: str | None, dtype: str) -> Layout:
         put_rules(rules[0], row)
         space = new_space("flat") if dtype == "float32" else _exact_space()
         return Layout(WIDTH, row.dtype, space, row[RULES_AT:])
-    if dtype != "float32":
+    if check_choice(dtype, "dtype", DTYPES) != "float32":
         raise ValueError(f"dtype={dtype!r:.40} is for encoding='flat' only; leave it out")
     nothing = np.zeros(0, np.int16)
     if encoding is None:

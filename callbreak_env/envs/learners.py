@@ -106,19 +106,20 @@ class Learners:
         self.start(rows, tables["seed"], tables["match"] + np.uint64(1))
         return rows, observations, masks
 
-    def step(self, actions: npt.NDArray[np.int64], restart: bool) -> None:
+    def step(self, actions: Any, restart: bool) -> None:
         """The learners act ([N]); with ``restart``, a row that is done starts its next match instead.
 
         Raises:
-            ValueError: illegal actions, with ``illegal="raise"``; nothing has changed.
+            ValueError: not N whole numbers, or illegal ones with ``illegal="raise"``; nothing has changed.
         """
+        chosen = check_actions(actions, self.num_envs)
         if self._raise:
-            self._refuse(actions)
+            self._refuse(chosen, actions)
         again = np.flatnonzero(self.done) if restart else self._rows[:0]
         self._run(
             step_learners,
             self.num_envs,
-            actions,
+            chosen,
             self._words,
             restart,
             self.seat,
@@ -156,12 +157,12 @@ class Learners:
         """Start the random numbers that batched opponents draw from anew."""
         self._rng = np.random.default_rng(seed)
 
-    def _refuse(self, actions: npt.NDArray[np.int64]) -> None:
+    def _refuse(self, actions: npt.NDArray[np.int64], given: Any) -> None:
         words = np.where(self.done, np.uint64(0), self._words)
         if sum(run_rows(count_illegal, self.num_envs, self.threads, words, actions)):
             if self.num_envs == 1:
-                raise illegal_at(self.tables, self.rules, 0, int(actions[0]))
-            raise refuse_rows(self.tables, self.rules, words, actions)
+                raise illegal_at(self.tables, self.rules, 0, int(given[0]))
+            raise refuse_rows(self.tables, self.rules, words, given)
 
     def _run(self, kernel: Any, rows: int, *args: Any) -> None:
         run_rows(

@@ -25,7 +25,7 @@ from callbreak_env.envs.rows import (
 )
 from callbreak_env.errors import NotResetError
 from callbreak_env.observation import STATE_WIDTH
-from callbreak_env.refusals import check_actions, check_out, refuse_rows
+from callbreak_env.refusals import check_actions, check_out, check_row, refuse_rows
 from callbreak_env.rules import Rules, as_rules
 from callbreak_env.table import View
 
@@ -169,11 +169,11 @@ class SelfPlayEnv:
             NotResetError: before the first ``reset``.
         """
         self._check_reset()
-        actions = check_actions(actions, self.num_envs)
+        chosen = check_actions(actions, self.num_envs)
         turn = self._room(out)
-        if sum(run_rows(count_illegal, self.num_envs, self.threads, self._words, actions)):
+        if sum(run_rows(count_illegal, self.num_envs, self.threads, self._words, chosen)):
             raise refuse_rows(self._tables, self.rules, self._words, actions)
-        self._run(step_rows, self._kind, self.autoreset, actions, self._words, *turn)
+        self._run(step_rows, self._kind, self.autoreset, chosen, self._words, *turn)
         return turn
 
     def _run(self, kernel: Any, *args: Any) -> None:
@@ -205,8 +205,7 @@ class SelfPlayEnv:
     def view(self, row: int, seat: int | None = None) -> View:
         """What a seat knows at one table, the seat to act when left out: to print, or for an ``Agent``."""
         self._check_reset()
-        if not 0 <= row < self.num_envs:
-            raise ValueError(f"row must be from 0 to {self.num_envs - 1}, not {row}")
+        row = check_row(row, self.num_envs)
         tables = self._tables[row : row + 1]
         return View(tables, self.rules, max(0, int(tables["seat"][0])) if seat is None else seat)
 
@@ -214,10 +213,12 @@ class SelfPlayEnv:
         if self._seed is None:
             raise NotResetError("no match has begun: call reset() first")
 
-    def _room(self, out: Turn | None) -> Turn:
+    def _room(self, out: Any) -> Turn:
         """Arrays to write into: the caller's, the own ones, or fresh ones."""
         if out is None:
             return self._turn or Turn(*(np.empty((self.num_envs, *s), dtype) for s, dtype in self._shapes))
+        if not isinstance(out, tuple) or len(out) != len(self._shapes):
+            raise ValueError(f"out must be a Turn, as allocate() makes it, not {type(out).__name__}")
         for name, array, (shape, dtype) in zip(Turn._fields, out, self._shapes, strict=True):
             check_out(array, (self.num_envs, *shape), dtype, f"out.{name}")
-        return out
+        return out if isinstance(out, Turn) else Turn(*out)

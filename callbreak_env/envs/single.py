@@ -112,7 +112,8 @@ class CallBreakEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
             raise NotResetError("no match is on: call reset() first")
         if isinstance(action, np.ndarray) and action.size == 1:
             action = action.item()
-        self._core.step(np.array([check_int(action, "action")]), restart=False)
+        number = max(-(2**62), min(2**62, check_int(action, "action")))
+        self._core.step(np.array([number]), restart=False)
         observation, info = self._shown()
         if self._core.illegal[0]:
             info["illegal"] = True

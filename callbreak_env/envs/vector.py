@@ -11,11 +11,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from callbreak_env.actions import NUM_ACTIONS
-from callbreak_env.checks import MAX_SEED, check_int, check_list, check_seed
+from callbreak_env.checks import MAX_SEED, check_list, check_seed
 from callbreak_env.envs.learners import Learners, Opponents
 from callbreak_env.envs.rendering import RENDER_MODES, check_render_mode, show_table
 from callbreak_env.errors import NotResetError
-from callbreak_env.refusals import check_actions
+from callbreak_env.refusals import check_row
 from callbreak_env.rules import Rules
 from callbreak_env.table import View
 
@@ -143,7 +143,7 @@ class CallBreakVectorEnv(VectorEnv[npt.NDArray[Any], _Actions, npt.NDArray[Any]]
         if self._mode is AutoresetMode.DISABLED and core.done.any():
             row = int(np.flatnonzero(core.done)[0])
             raise NotResetError(f"row {row} is done: reset it with options={{'reset_mask': ...}}")
-        core.step(check_actions(actions, self.num_envs), restart=self._mode is AutoresetMode.NEXT_STEP)
+        core.step(actions, restart=self._mode is AutoresetMode.NEXT_STEP)
         rewards, terminations = core.rewards.copy(), core.done.copy()
         infos = self._illegal_info()
         if self._mode is AutoresetMode.SAME_STEP and terminations.any():
@@ -184,10 +184,7 @@ class CallBreakVectorEnv(VectorEnv[npt.NDArray[Any], _Actions, npt.NDArray[Any]]
 
     def view(self, row: int) -> View:
         """What the learner of one table knows now."""
-        row = check_int(row, "row")
-        if not 0 <= row < self.num_envs:
-            raise ValueError(f"row must be from 0 to {self.num_envs - 1}, not {row}")
-        return self._core.view(row)
+        return self._core.view(check_row(row, self.num_envs))
 
     def render(self) -> tuple[str | None, ...]:  # type: ignore[override] # str is a frame for "ansi"
         """The tables as their learners see them: returned (``"ansi"``) or printed (``"human"``)."""
