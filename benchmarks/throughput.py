@@ -26,6 +26,7 @@ from pathlib import Path
 
 import numba
 import numpy as np
+from gymnasium.vector import SyncVectorEnv
 
 from callbreak_env import Match, callbreak_v0
 from callbreak_env.engine.batch import play_policy
@@ -73,16 +74,22 @@ FIRST_USES = {
 }
 
 
-def engine(batch: int, preset: str = "standard") -> Work:
-    """Steps of ``batch`` tables by the uniform policy, all of it compiled; no observation, no mask."""
+def engine(batch: int, preset: str = "standard", steps: int = 0) -> Work:
+    """Steps of ``batch`` tables by the uniform policy, all of it compiled; no observation, no mask.
+
+    ``steps`` of each table a call; 0: as many as make a call long.
+    """
     env = SelfPlayEnv(batch, preset, encoding=None, threads=1)
     env.reset(seed=SEED)
     tables, rules = env.tables, env.rules_array
-    steps = max(1, 100_000 // batch)
+    steps = steps or max(1, 100_000 // batch)
 
     def work() -> int:
-        play_policy(tables, rules, UNIFORM, steps)
-        return steps * batch
+        for _ in range(max(1, 20_000 // (batch * steps))):
+            play_policy(tables, rules, UNIFORM, steps)
+        return max(1, 20_000 // (batch * steps)) * steps * batch
+
+    spread(work, 20_000)
 
     return work
 
@@ -128,6 +135,19 @@ def vector(batch: int, dtype: str, threads: int = 1) -> Work:
         return steps * batch
 
     spread(work, batch * steps)
+    return work
+
+
+def sync_vector(batch: int) -> Work:
+    """Learner steps of Gymnasium's ``SyncVectorEnv`` of the single environment."""
+    env = SyncVectorEnv([CallBreakEnv] * batch)
+    _, infos = env.reset(seed=SEED)
+
+    def work() -> int:
+        nonlocal infos
+        infos = env.step(infos["action_mask"].argmax(axis=1))[4]
+        return batch
+
     return work
 
 
@@ -318,6 +338,10 @@ def figures() -> dict[str, Callable[[], Work]]:
         f"engine alone, batch {batch}": partial(engine, batch) for batch in BATCHES
     }
     found |= {f"engine alone, batch 1024, {preset}": partial(engine, 1024, preset) for preset in PRESETS}
+    found |= {
+        f"engine alone, a step of each table a call, batch {batch}": partial(engine, batch, steps=1)
+        for batch in BATCHES[2:]
+    }
     for form in FORMS:
         for batch in BATCHES:
             found[f"self-play {form}, batch {batch}"] = partial(selfplay, batch, form)
@@ -335,6 +359,8 @@ def figures() -> dict[str, Callable[[], Work]]:
         found[f"Gymnasium vector float32, batch 8192, {cores} threads"] = partial(
             vector, 8192, "float32", cores
         )
+    found["Gymnasium vector float32, batch 64"] = partial(vector, 64, "float32")
+    found["Gymnasium SyncVectorEnv of the single one, batch 64"] = partial(sync_vector, 64)
     found["Gymnasium single"] = single
     try:
         version("stable-baselines3")
@@ -377,10 +403,16 @@ def told(found: dict[str, dict[str, float]]) -> str:
                 lines.append(f"| {name}: {cores} threads over one | {gain:.2f} |")
             if (share := ratio(name, f"write limit {form}, batch {batch}")) is not None:
                 lines.append(f"| {name}: share of the write limit | {share * row_bytes(form):.2f} |")
-    costs = {b: f"self-play no observation, batch {b}" for b in BATCHES if b >= 256}
-    for batch, name in list(costs.items())[1:]:
-        if (cost := ratio(costs[256], name)) is not None:
-            lines.append(f"| cost of a step without observation, batch {batch} over 256 | {cost:.2f} |")
+    for pattern in (
+        "engine alone, a step of each table a call, batch {}",
+        "self-play no observation, batch {}",
+    ):
+        for batch in BATCHES[3:]:
+            if (cost := ratio(pattern.format(256), pattern.format(batch))) is not None:
+                lines.append(f"| cost of a step, batch {batch:,} over 256: {pattern[:-10]} | {cost:.2f} |")
+    vector, sync = "Gymnasium vector float32, batch 64", "Gymnasium SyncVectorEnv of the single one, batch 64"
+    if (gain := ratio(vector, sync)) is not None:
+        lines.append(f"| {vector} over {sync} | {gain:.1f} |")
     return "\n".join(lines)
 
 
