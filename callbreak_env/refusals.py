@@ -51,15 +51,27 @@ def check_row(row: Any, rows: int) -> int:
     return number
 
 
-def refuse_rows(tables: Array, rules: Rules, words: Array, given: Any) -> CallBreakError:
-    """The error that names the first rows whose action, as given, their ``legal_word`` does not allow."""
+def refuse_rows(
+    tables: Array, rules: Rules, words: Array, given: Any, rows: npt.NDArray[np.int64] | None = None
+) -> CallBreakError:
+    """The error that names the first rows whose action, as given, their ``legal_word`` does not allow.
+
+    Args:
+        tables: [N] TABLE.
+        rules: of them.
+        words: [N] uint64, or [K] of some rows.
+        given: [N] or [K], the actions.
+        rows: [K], the rows that these are for; None: all.
+    """
+    rows = np.arange(len(words)) if rows is None else rows
     actions = np.asarray(given)
-    wrong = [
-        row
-        for row, word in enumerate(words)
-        if word != 0 and not word_allows(np.uint64(word), _in_int64(actions[row]))
-    ]
-    told = [f"row {row}: {illegal_at(tables, rules, row, int(actions[row]))}" for row in wrong[:ROWS_NAMED]]
+    wrong = {
+        int(row): int(action)
+        for row, word, action in zip(rows, words, actions, strict=True)
+        if word != 0 and not word_allows(np.uint64(word), _in_int64(action))
+    }
+    named = list(wrong.items())[:ROWS_NAMED]
+    told = [f"row {row}: {illegal_at(tables, rules, row, action)}" for row, action in named]
     more = "" if len(wrong) <= ROWS_NAMED else f"\n... and {len(wrong) - ROWS_NAMED} more"
     count = f"{len(wrong)} of {len(words)} actions {'is' if len(wrong) == 1 else 'are'} illegal"
     return CallBreakError(f"{count}, nothing was stepped\n" + "\n".join(told) + more)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import secrets
 from collections import OrderedDict
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,13 @@ from callbreak_env.cards import NUM_SEATS
 from callbreak_env.checks import check_choice, check_seed
 from callbreak_env.engine.scoring import REWARDS, rewards_of
 from callbreak_env.engine.state import DEAL_END, MATCH_END
-from callbreak_env.envs.rendering import RENDER_MODES, check_render_mode, show_table, warn_unknown
+from callbreak_env.envs.rendering import (
+    RENDER_MODES,
+    check_options,
+    check_render_mode,
+    show_table,
+    warn_unknown,
+)
 from callbreak_env.errors import CallBreakError, NotResetError
 from callbreak_env.match import Match
 from callbreak_env.observation import STATE_WIDTH, encode, encode_state, new_space
@@ -140,9 +145,7 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo's name; 
         Raises:
             ValueError: a bad seed or option; nothing has changed.
         """
-        if options is not None and not isinstance(options, Mapping):
-            raise ValueError(f"options must be by name, not {type(options).__name__}")
-        options = dict(options or {})
+        options = check_options(options)
         known = {name: options.pop(name) for name in ("dealer", "decks") if name in options}
         if seed is not None:
             stream, number = check_seed(seed), 0

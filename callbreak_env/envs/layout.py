@@ -11,6 +11,7 @@ from callbreak_env.checks import check_choice
 from callbreak_env.engine.state import Array
 from callbreak_env.observation import FIELDS, HISTORY_WIDTH, RULES_AT, WIDTH, new_space, put_rules
 
+ENCODINGS = ("flat", "history")
 DTYPES = ("float32", "int8")
 
 

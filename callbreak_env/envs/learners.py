@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,18 +14,19 @@ import numpy.typing as npt
 from callbreak_env.actions import NUM_ACTIONS
 from callbreak_env.cards import NUM_SEATS
 from callbreak_env.checks import check_choice, check_count, check_int, check_seat
+from callbreak_env.engine.legality import is_legal
 from callbreak_env.engine.policies import ASK, POLICIES
 from callbreak_env.engine.scoring import REWARDS
 from callbreak_env.engine.state import NO_DECKS, NONE, TABLE, Array, rules_record
 from callbreak_env.engine.threads import check_threads, run_rows
-from callbreak_env.envs.layout import new_layout
+from callbreak_env.envs.layout import ENCODINGS, new_layout
 from callbreak_env.envs.learner_rows import resume_learners, show_learners, start_learners, step_learners
-from callbreak_env.envs.rows import count_illegal, sample_rows
+from callbreak_env.envs.rows import count_illegal, mask_rows, sample_rows
 from callbreak_env.errors import CallBreakError
 from callbreak_env.policy import Agent, BatchAgent, make_agent
 from callbreak_env.refusals import check_actions, illegal_at, refuse_rows
 from callbreak_env.rules import Rules, as_rules
-from callbreak_env.table import View, legal_mask_of
+from callbreak_env.table import View
 
 ILLEGAL = ("penalty", "raise")
 ILLEGAL_REWARD = -13.0
@@ -65,7 +67,7 @@ class Learners:
         self._kind = REWARDS.index(check_choice(reward, "reward", REWARDS))
         self._raise = check_choice(illegal, "illegal", ILLEGAL) == "raise"
         self._record = rules_record(self.rules)
-        self.layout = new_layout(self._record, encoding, dtype)
+        self.layout = new_layout(self._record, check_choice(encoding, "encoding", ENCODINGS), dtype)
         self._asked_layout = new_layout(self._record, "flat", "float32")
         self.opponents = check_opponents(opponents, one_table=self.num_envs == 1)
         self._policies = np.array(
@@ -94,9 +96,10 @@ class Learners:
     ) -> None:
         """A new match at some tables ([K]), number ``numbers`` under ``seeds``, up to the learner's turn."""
         self._decks = decks
-        self._run(start_learners, len(rows), rows, seeds, numbers, dealer, self.seat)
-        self._reset_agents(rows)
-        self._ask()
+        with self._all_or_nothing():
+            self._run(start_learners, len(rows), rows, seeds, numbers, dealer, self.seat)
+            self._reset_agents(rows)
+            self._ask()
 
     def restart_done(self) -> tuple[npt.NDArray[np.int64], Array, npt.NDArray[np.int8]]:
         """The next match at every table that is done: their rows ([K]), and what was last seen there."""
@@ -116,18 +119,37 @@ class Learners:
         if self._raise:
             self._refuse(chosen, actions)
         again = np.flatnonzero(self.done) if restart else self._rows[:0]
-        self._run(
-            step_learners,
-            self.num_envs,
-            chosen,
-            self._words,
-            restart,
-            self.seat,
-            ILLEGAL_REWARD,
-            self.illegal,
-        )
-        self._reset_agents(again)
-        self._ask()
+        with self._all_or_nothing():
+            self._run(
+                step_learners,
+                self.num_envs,
+                chosen,
+                self._words,
+                restart,
+                self.seat,
+                ILLEGAL_REWARD,
+                self.illegal,
+            )
+            self._reset_agents(again)
+            self._ask()
+
+    @contextlib.contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Undo what was done at the tables if an opponent fails on the way."""
+        changed: tuple[Array, ...] = (self.tables, self.learners, self.rewards, self.done, self.illegal, self._asks)
+        before = [array.copy() for array in changed] if self._asking else []
+        try:
+            yield
+        except BaseException:
+            for array, kept in zip(changed, before, strict=False):
+                array[...] = kept
+            raise
+
+    def masks(self) -> npt.NDArray[np.int8]:
+        """[N, 65] int8, what every learner may do, as last shown."""
+        masks = np.empty((self.num_envs, NUM_ACTIONS), np.int8)
+        run_rows(mask_rows, self.num_envs, self.threads, self._words, masks)
+        return masks
 
     def show(self, observations: Array, masks: Array) -> None:
         """What every learner sees and may do, into [N, width] and [N, 65]; done: its seat, and a dummy."""
@@ -216,28 +238,32 @@ class Learners:
                     self._run(resume_learners, len(rows), rows, actions)
 
     def _answer(self, opponent: Any, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """What an opponent does at some tables ([K] int64), checked."""
-        seats = self.tables["seat"]
-        if isinstance(opponent, BatchAgent):
-            layout = self._asked_layout
-            observations = np.empty((len(rows), layout.width), layout.dtype)
-            masks = np.empty((len(rows), NUM_ACTIONS), np.int8)
-            words = np.empty(len(rows), np.uint64)
-            self._show(rows, seats.copy(), self._nobody_done, layout.rules_shown, words, observations, masks)
-            actions = check_actions(opponent.act_batch(observations, masks, self._rng), len(rows))
-            if sum(run_rows(count_illegal, len(rows), self.threads, words, actions)):
-                raise CallBreakError(
-                    f"opponent {opponent.name!r}: "
-                    f"{refuse_rows(self.tables[rows], self.rules, words, actions)}"
-                )
-            return actions
-        action = check_int(
-            opponent.act(View(self.tables, self.rules, int(seats[0]))), f"the action of {opponent.name!r}"
-        )
-        if action not in np.flatnonzero(legal_mask_of(self.tables, self._record)):
-            error = illegal_at(self.tables, self.rules, 0, action)
-            raise CallBreakError(f"opponent {opponent.name!r}: {error}")
+        """What an opponent does at some tables ([K] int64), or a ValueError that names it."""
+        seats = self.tables["seat"].copy()
+        try:
+            if isinstance(opponent, BatchAgent):
+                return self._answer_batch(opponent, rows, seats)
+            given = opponent.act(View(self.tables, self.rules, int(seats[0])))
+            action = max(-(2**62), min(2**62, check_int(given, "its action")))
+            if not is_legal(self.tables[0], self._record[0], action):
+                raise illegal_at(self.tables, self.rules, 0, action)
+        except ValueError as error:
+            raise CallBreakError(f"opponent {opponent.name!r}: {error}") from error
         return np.array([action])
+
+    def _answer_batch(
+        self, opponent: BatchAgent, rows: npt.NDArray[np.int64], seats: npt.NDArray[np.int8]
+    ) -> npt.NDArray[np.int64]:
+        layout = self._asked_layout
+        observations = np.empty((len(rows), layout.width), layout.dtype)
+        masks = np.empty((len(rows), NUM_ACTIONS), np.int8)
+        words = np.empty(len(rows), np.uint64)
+        self._show(rows, seats, self._nobody_done, layout.rules_shown, words, observations, masks)
+        given = opponent.act_batch(observations, masks, self._rng)
+        actions = check_actions(given, len(rows))
+        if sum(run_rows(count_illegal, len(rows), self.threads, words, actions)):
+            raise refuse_rows(self.tables, self.rules, words, given, rows)
+        return actions
 
 
 def check_opponents(opponents: Any, one_table: bool) -> list[Any]:
@@ -246,7 +272,7 @@ def check_opponents(opponents: Any, one_table: bool) -> list[Any]:
     Raises:
         ValueError: no such name, not one or three, or an agent that cannot play at many tables.
     """
-    if isinstance(opponents, (str, Agent, BatchAgent)):
+    if isinstance(opponents, (str, type, Agent, BatchAgent)):
         # One agent in three seats would be told of three matches at once.
         opponents = [opponents, copy.deepcopy(opponents), copy.deepcopy(opponents)]
     if not isinstance(opponents, (list, tuple)) or len(opponents) != OPPONENTS:
@@ -259,6 +285,8 @@ def _check_opponent(opponent: Any, one_table: bool) -> Any:
         if opponent in POLICIES:
             return opponent
         opponent = make_agent(opponent)
+    if isinstance(opponent, type):
+        raise ValueError(f"an opponent must be an agent, not the class {opponent.__name__}: make one of it")
     if isinstance(opponent, BatchAgent) or (one_table and isinstance(opponent, Agent)):
         return opponent
     if isinstance(opponent, Agent):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 RENDER_MODES = ("human", "ansi")
@@ -25,6 +25,13 @@ def show_table(picture: Any, render_mode: str | None) -> str | None:
         return str(picture)
     print(picture, end="\n\n", flush=True)
     return None
+
+
+def check_options(options: Any) -> dict[str, Any]:
+    """Reset options as a dict of the caller's own; ValueError for what is no mapping."""
+    if options is not None and not isinstance(options, Mapping):
+        raise ValueError(f"options must be by name, not {type(options).__name__}")
+    return dict(options or {})
 
 
 def warn_unknown(options: Iterable[Any], warned: set[str]) -> None:

@@ -59,6 +59,13 @@ def count_illegal(first: int, end: int, words: Array, actions: Array) -> int:
 
 
 @kernel(nogil=True)
+def mask_rows(first: int, end: int, words: Array, masks: Array) -> None:
+    """Each row's ``legal_word`` ([N] uint64) into its mask ([N, 65] int8)."""
+    for i in range(first, end):
+        write_word(words[i], masks[i])
+
+
+@kernel(nogil=True)
 def sample_rows(first: int, end: int, tables: Array, words: Array, actions: Array) -> None:
     """A legal action for each row, each equally likely, into ``actions`` ([N] int64); 0 where is none."""
     for i in range(first, end):

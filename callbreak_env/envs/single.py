@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
@@ -14,7 +13,13 @@ from callbreak_env.actions import NUM_ACTIONS
 from callbreak_env.checks import check_int, check_seat, check_seed
 from callbreak_env.engine.state import NONE
 from callbreak_env.envs.learners import Learners, Opponents
-from callbreak_env.envs.rendering import RENDER_MODES, check_render_mode, show_table, warn_unknown
+from callbreak_env.envs.rendering import (
+    RENDER_MODES,
+    check_options,
+    check_render_mode,
+    show_table,
+    warn_unknown,
+)
 from callbreak_env.errors import NotResetError
 from callbreak_env.match import check_decks
 from callbreak_env.rules import Rules
@@ -80,9 +85,7 @@ class CallBreakEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
         Raises:
             ValueError: a bad seed or option; nothing has changed.
         """
-        if options is not None and not isinstance(options, Mapping):
-            raise ValueError(f"options must be by name, not {type(options).__name__}")
-        options = dict(options or {})
+        options = check_options(options)
         dealer = options.pop("dealer", None)
         dealer = NONE if dealer is None else check_seat(dealer, "dealer")
         decks = check_decks(options.pop("decks", None))
@@ -121,27 +124,34 @@ class CallBreakEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """[65] int8, 1 = legal; what sb3-contrib's MaskablePPO asks for."""
-        return self._mask.copy()  # type: ignore[no-any-return]
+        self._check_started()
+        mask: npt.NDArray[np.int8] = self._core.masks()[0]
+        return mask
 
     @property
     def seat(self) -> int:
         """The learner's seat in this match."""
+        self._check_started()
         return int(self._core.learners[0])
 
     def view(self) -> View:
         """What the learner knows now."""
+        self._check_started()
         return self._core.view(0)
 
     def render(self) -> str | None:
         """The table as the learner sees it: returned (``"ansi"``) or printed (``"human"``)."""
         return show_table(self.view(), self.render_mode)
 
+    def _check_started(self) -> None:
+        if self._stream is None:
+            raise NotResetError("no match has begun: call reset() first")
+
     def _shown(self) -> tuple[npt.NDArray[Any], dict[str, Any]]:
         layout = self._core.layout
         observations = np.empty((1, layout.width), layout.dtype)
         masks = np.empty((1, NUM_ACTIONS), np.int8)
         self._core.show(observations, masks)
-        self._mask = masks[0]
         if self.render_mode == "human":
             self.render()
         return observations[0], {"action_mask": masks[0]}

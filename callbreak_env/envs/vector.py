@@ -13,7 +13,7 @@ from gymnasium.vector.utils import batch_space
 from callbreak_env.actions import NUM_ACTIONS
 from callbreak_env.checks import MAX_SEED, check_list, check_seed
 from callbreak_env.envs.learners import Learners, Opponents
-from callbreak_env.envs.rendering import RENDER_MODES, check_render_mode, show_table
+from callbreak_env.envs.rendering import RENDER_MODES, check_options, check_render_mode, show_table
 from callbreak_env.errors import NotResetError
 from callbreak_env.refusals import check_row
 from callbreak_env.rules import Rules
@@ -101,14 +101,15 @@ class CallBreakVectorEnv(VectorEnv[npt.NDArray[Any], _Actions, npt.NDArray[Any]]
         Raises:
             ValueError: a bad seed or option; nothing has changed.
         """
-        options = dict(options or {})
+        options = check_options(options)
         rows = self._rows_to_reset(options.pop("reset_mask", None))
         if options:
             raise ValueError(
                 f"reset options {list(options)} are not for the vector environment: only 'reset_mask' is"
             )
         seeds = self._seeds(seed)
-        super().reset(seed=seeds[0])
+        if not isinstance(seed, (list, tuple, np.ndarray)):
+            super().reset(seed=seeds[0])
         keys, numbers = self._core.tables["seed"][rows], self._core.tables["match"][rows] + np.uint64(1)
         for k, row in enumerate(rows):
             key = seeds[row]
@@ -138,8 +139,7 @@ class CallBreakVectorEnv(VectorEnv[npt.NDArray[Any], _Actions, npt.NDArray[Any]]
             NotResetError: before ``reset``, or a row is done and ``autoreset_mode`` is DISABLED.
         """
         core = self._core
-        if not self._started.all():
-            raise NotResetError("not all matches have begun: call reset() first")
+        self._check_started()
         if self._mode is AutoresetMode.DISABLED and core.done.any():
             row = int(np.flatnonzero(core.done)[0])
             raise NotResetError(f"row {row} is done: reset it with options={{'reset_mask': ...}}")
@@ -173,22 +173,35 @@ class CallBreakVectorEnv(VectorEnv[npt.NDArray[Any], _Actions, npt.NDArray[Any]]
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """[N, 65] int8, 1 = legal."""
-        return self._masks.copy()
+        self._check_started()
+        return self._core.masks()
 
     def sample_actions(self) -> npt.NDArray[np.int64]:
         """[N] a legal action for each learner, each equally likely (0 where it is done).
 
         It depends on the match and the position alone: the same seed and actions give the same samples.
         """
+        self._check_started()
         return self._core.sample_actions()
 
     def view(self, row: int) -> View:
         """What the learner of one table knows now."""
+        self._check_started()
         return self._core.view(check_row(row, self.num_envs))
+
+    @property
+    def seats(self) -> npt.NDArray[np.int8]:
+        """[N] int8, the learners' seats in their matches."""
+        self._check_started()
+        return self._core.learners.copy()
 
     def render(self) -> tuple[str | None, ...]:  # type: ignore[override] # str is a frame for "ansi"
         """The tables as their learners see them: returned (``"ansi"``) or printed (``"human"``)."""
         return tuple(show_table(self.view(row), self.render_mode) for row in range(self.num_envs))
+
+    def _check_started(self) -> None:
+        if not self._started.all():
+            raise NotResetError("not all matches have begun: call reset() first")
 
     def _rows_to_reset(self, reset_mask: Any) -> npt.NDArray[np.int64]:
         if reset_mask is None:
@@ -222,6 +235,6 @@ class CallBreakVectorEnv(VectorEnv[npt.NDArray[Any], _Actions, npt.NDArray[Any]]
         )
 
     def _show(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.int8]]:
-        observations, self._masks = self._arrays or self._new_arrays()
-        self._core.show(observations, self._masks)
-        return observations, self._masks
+        observations, masks = self._arrays or self._new_arrays()
+        self._core.show(observations, masks)
+        return observations, masks

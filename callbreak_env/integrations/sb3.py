@@ -9,6 +9,7 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import VecEnv
 
+from callbreak_env.envs.rendering import show_table
 from callbreak_env.envs.vector import CallBreakVectorEnv
 
 
@@ -73,13 +74,15 @@ class CallBreakVecEnv(VecEnv):
             return [masks[row] for row in rows]
         if method_name in ("view", "render"):
             views = [self._env.view(row) for row in rows]
-            return views if method_name == "view" else [str(view) for view in views]
+            return views if method_name == "view" else [show_table(v, self._env.render_mode) for v in views]
         raise AttributeError(f"there is no method {method_name!r}: there are action_masks, view, render")
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """An attribute of ``CallBreakVectorEnv``, once for each table."""
-        count = len(list(self._get_indices(indices)))
-        return [getattr(self._env, attr_name)] * count
+        """The ``seat`` of each table's learner, or an attribute of ``CallBreakVectorEnv``, once a table."""
+        rows = list(self._get_indices(indices))
+        if attr_name == "seat":
+            return [int(self._env.seats[row]) for row in rows]
+        return [getattr(self._env, attr_name)] * len(rows)
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Refused: tables have no attributes of their own."""
