@@ -68,7 +68,7 @@ def playouts(
         given = np.asarray(actions)
         first[:] = check_actions(given if given.ndim else np.full(len(tables), given), len(tables))
     work = (tables, record, first, codes, seed, points)
-    bad = sum(run_rows(play_out_rows, len(tables), check_threads(threads), *work))
+    bad = run_rows(play_out_rows, len(tables), check_threads(threads), *work)
     if bad:
         row = next(k for k in range(len(tables)) if not can_play_out(tables[k], record[0], int(first[k])))
         if can_play_out(tables[row], record[0], NONE):

@@ -805,8 +805,8 @@ def test_seed_is_gymnasium_s_seed_plus_i_and_0_is_one() -> None:
 def test_number_of_threads_does_not_matter(
     mix: str, mode: AutoresetMode, monkeypatch: pytest.MonkeyPatch, amount: Amount
 ) -> None:
-    pool, asked = threads._pool, []
-    monkeypatch.setattr(threads, "_pool", lambda process: asked.append(process) or pool(process))
+    split, asked = threads._bounds, []
+    monkeypatch.setattr(threads, "_bounds", lambda rows, parts: asked.append(parts) or split(rows, parts))
     monkeypatch.setattr(threads, "ROWS_A_THREAD", 2)
     seen = []
     for number in (1, 3, 50):

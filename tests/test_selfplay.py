@@ -28,6 +28,7 @@ from hypothesis import strategies as st
 
 from callbreak_env import IllegalAction, Match, Rules, callbreak_v0
 from callbreak_env.engine import threads as engine_threads
+from callbreak_env.engine._jit import kernel
 from callbreak_env.engine.policies import uniform_choice
 from callbreak_env.engine.scoring import REWARDS, rewards_of
 from callbreak_env.engine.state import DEAL_END, MATCH_END, TABLE
@@ -375,6 +376,12 @@ def few_rows_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_threads, "ROWS_A_THREAD", 4)
 
 
+@pytest.fixture
+def python_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a forked process, and under a threading layer that is not safe."""
+    monkeypatch.setattr(engine_threads, "_may_use_numba_threads", lambda: False)
+
+
 @pytest.mark.usefixtures("few_rows_a_thread")
 @pytest.mark.parametrize("threads", [2, 3, 50, None])
 @pytest.mark.parametrize("dtype", ["float32", "int8"])
@@ -403,28 +410,46 @@ def test_threads_change_nothing_at_the_real_size(amount: Callable[..., int]) -> 
     ("rows", "threads", "parts"),
     [(1, 9, 1), (7, 9, 1), (8, 9, 2), (11, 9, 2), (12, 2, 2), (12, 1, 1), (403, 3, 3), (403, 500, 100)],
 )
-@pytest.mark.usefixtures("few_rows_a_thread")
+@pytest.mark.usefixtures("few_rows_a_thread", "python_threads")
 def test_rows_are_shared_without_gaps(rows: int, threads: int, parts: int) -> None:
-    """Four rows a thread here: as many parts as are worth it, in order, each row in one of them."""
-    names = set()
+    """Four rows a thread here: as many parts as are worth it, each row in one of them."""
+    names, shares = set(), []
 
-    def kernel(first: int, end: int, word: str) -> tuple[int, int, str]:
+    def kernel(first: int, end: int, word: str) -> int:
         names.add(threading.current_thread().name)
-        return first, end, word
+        shares.append((first, end, word))
+        return end - first
 
-    shares = run_rows(kernel, rows, threads, "x")
+    assert run_rows(kernel, rows, threads, "x") == rows
     assert len(shares) == parts
-    assert [row for first, end, _ in shares for row in range(first, end)] == list(range(rows))
+    assert [row for first, end, _ in sorted(shares) for row in range(first, end)] == list(range(rows))
     assert all(end - first >= min(rows, 4) and word == "x" for first, end, word in shares)
     assert threading.current_thread().name in names
     assert all(name.startswith("callbreak_env") for name in names - {threading.current_thread().name})
 
 
+@kernel(nogil=True)
+def count_visits(first: int, end: int, visits: np.ndarray) -> int:
+    for i in range(first, end):
+        visits[i] += 1
+    return end - first
+
+
 @pytest.mark.usefixtures("few_rows_a_thread")
+@pytest.mark.parametrize("threads", [1, 2, 3, 500])
+def test_rows_are_shared_without_gaps_by_compiled_threads(threads: int) -> None:
+    for rows in (1, 7, 8, 11, 403):
+        visits = np.zeros(rows, np.int64)
+        assert run_rows(count_visits, rows, threads, visits) == rows
+        assert (visits == 1).all()
+
+
+@pytest.mark.usefixtures("few_rows_a_thread", "python_threads")
 def test_an_error_in_a_share_is_raised() -> None:
-    def kernel(first: int, end: int) -> None:
+    def kernel(first: int, end: int) -> int:
         if end == 12:
             raise KeyError(first)
+        return 0
 
     with pytest.raises(KeyError, match="8"):
         run_rows(kernel, 12, 3)

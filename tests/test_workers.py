@@ -37,8 +37,9 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 def helpers() -> int:
-    """The threads of ours that this process has."""
-    return sum(thread.name.startswith("callbreak_env") for thread in threading.enumerate())
+    """How many others share the rows in this process: threads of ours, or (counted as one) Numba's."""
+    numbas = threads._threads_are_running() and threads._may_use_numba_threads()
+    return numbas or sum(thread.name.startswith("callbreak_env") for thread in threading.enumerate())
 
 
 def lower() -> None:
@@ -135,6 +136,23 @@ def test_worker_runs_the_threaded_kernels_like_its_parent(
     assert digest == expected[kind]
     assert pool > 0
     assert play(kind)[0] == expected[kind]  # and the parent can go on
+
+
+@pytest.mark.skipif(not JIT, reason="it is about Numba's threads")
+@pytest.mark.parametrize("layer", ["workqueue", "omp"])
+def test_worker_under_any_threading_layer(
+    layer: str, expected: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python's threads do it where Numba's layer is one that must not be called from two at once."""
+    monkeypatch.setenv("NUMBA_THREADING_LAYER", layer)
+    digest, way = Worker("spawn", play_and_tell, "self_play").result()
+    assert digest == expected["self_play"]
+    assert way == ("python" if layer == "workqueue" else "numba")
+
+
+def play_and_tell(kind: str) -> tuple[str, str]:
+    digest = play(kind)[0]
+    return digest, "numba" if threads._may_use_numba_threads() else "python"
 
 
 def test_several_forked_workers_at_once(expected: dict[str, str]) -> None:

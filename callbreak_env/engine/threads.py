@@ -1,21 +1,52 @@
-"""A kernel over many rows on several threads. The threads are Python's: kernels release its lock.
+"""A kernel over many rows on several threads.
 
-Numba's own parallel loops would be a trap here: under its GNU OpenMP layer a process that forks afterwards
-(Gymnasium's AsyncVectorEnv does) dies, and under its own layer one that calls from two threads at once does.
+Numba's own threads do it, where they can: they wait for work awake, so that a call costs a few microseconds
+more. Two traps are kept out of: after a fork, Numba's GNU OpenMP layer ends the process (and Gymnasium's
+AsyncVectorEnv forks); and its workqueue layer sleeps between calls, and ends a process that calls it from two
+threads at once. There, Python's threads do it: kernels release Python's lock.
 """
 
 from __future__ import annotations
 
 import functools
 import os
+import types
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
+import numba
+import numpy as np
+import numpy.typing as npt
+from numba import prange
+
 from callbreak_env.checks import check_count
+from callbreak_env.engine._jit import kernel as compiled
 
 ROWS_A_THREAD = 1024
-"""Fewer rows than this are not worth waking a thread for (some 20 microseconds)."""
+"""Fewer rows than this are not worth waking a thread for."""
+
+_forked_from_threads = False
+
+
+def _threads_are_running() -> bool:
+    """Whether Numba's threads have been started, by whomever."""
+    try:
+        numba.threading_layer()
+    except ValueError:
+        return False
+    return True
+
+
+def _after_fork() -> None:
+    """A forked process has none of its parent's threads, whatever Numba believes."""
+    global _forked_from_threads  # noqa: PLW0603 - it is about the process
+    _forked_from_threads = _forked_from_threads or _threads_are_running()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def usable_cores() -> int:
@@ -30,25 +61,73 @@ def check_threads(threads: Any) -> int:
     return usable_cores() if threads is None else check_count(threads, "threads")
 
 
-@functools.lru_cache(maxsize=1)
-def _pool(process: int) -> ThreadPoolExecutor:
-    """Helpers of one process: a forked one has none of its parent's threads, and asks with another number."""
-    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="callbreak_env")
-
-
-def run_rows(kernel: Callable[..., Any], rows: int, threads: int, *args: Any) -> list[Any]:
+def run_rows(kernel: Callable[..., int], rows: int, threads: int, *args: Any) -> int:
     """``kernel(first, end, *args)`` for the rows 0 to ``rows``, in as many parts as threads are worth it.
 
     Rows must not touch each other's memory; then the result is the same for any number of threads.
 
     Returns:
-        What the calls returned, in the order of the rows.
+        The sum of what the calls returned.
     """
     parts = max(1, min(threads, rows // ROWS_A_THREAD))
     if parts == 1:
-        return [kernel(0, rows, *args)]
-    bounds = [rows * part // parts for part in range(parts + 1)]
-    pool = _pool(os.getpid())
-    others = [pool.submit(kernel, bounds[part], bounds[part + 1], *args) for part in range(1, parts)]
-    first = kernel(0, bounds[1], *args)
-    return [first, *(other.result() for other in others)]
+        return kernel(0, rows, *args)
+    bounds = _bounds(rows, parts)
+    if not _may_use_numba_threads():
+        pool = _pool(os.getpid())
+        others = [pool.submit(kernel, first, end, *args) for first, end in pairwise(bounds[1:].tolist())]
+        return kernel(0, int(bounds[1]), *args) + sum(other.result() for other in others)
+    before = numba.get_num_threads()
+    if parts >= before:
+        return int(_in_parallel(kernel)(bounds, *args))
+    numba.set_num_threads(parts)
+    try:
+        return int(_in_parallel(kernel)(bounds, *args))
+    finally:
+        numba.set_num_threads(before)
+
+
+@functools.lru_cache(maxsize=64)
+def _bounds(rows: int, parts: int) -> npt.NDArray[np.int64]:
+    """[parts + 1] the first row of each part, and the end."""
+    return np.array([rows * part // parts for part in range(parts + 1)])
+
+
+def _may_use_numba_threads() -> bool:
+    return not (numba.config.DISABLE_JIT or _forked_from_threads) and _layer() != "workqueue"
+
+
+@functools.cache
+def _layer() -> str:
+    """The name of Numba's threading layer; starts its threads."""
+    numba.set_num_threads(numba.get_num_threads())
+    return str(numba.threading_layer())
+
+
+@functools.cache
+def _in_parallel(kernel: Callable[..., int]) -> Callable[..., int]:
+    """The kernel's parts, as one parallel loop."""
+    # A function with the kernel among its globals, and no closure: Numba finds no closure again on disk.
+    name = f"{kernel.__name__}_in_parallel"
+    function = types.FunctionType(_parts.__code__, {"_kernel": kernel, "prange": numba.prange}, name)
+    function.__qualname__ = name
+    function.__module__ = __name__
+    return compiled(nogil=True, parallel=True)(function)
+
+
+def _kernel(first: int, end: int, *args: Any) -> int:
+    """What stands for the kernel in ``_parts``."""
+    raise NotImplementedError
+
+
+def _parts(bounds: npt.NDArray[np.int64], *args: Any) -> int:
+    total = 0
+    for part in prange(bounds.size - 1):
+        total += _kernel(bounds[part], bounds[part + 1], *args)
+    return total
+
+
+@functools.lru_cache(maxsize=1)
+def _pool(process: int) -> ThreadPoolExecutor:
+    """Python's threads of one process: a forked one has none of its parent's, and has another number."""
+    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="callbreak_env")

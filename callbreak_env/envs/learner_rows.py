@@ -106,7 +106,7 @@ def start_learners(
     rewards: Array,
     done: Array,
     asks: Array,
-) -> None:
+) -> int:
     """A new match at the tables of some rows, up to the learner's turn or a question to an opponent.
 
     Args:
@@ -132,6 +132,7 @@ def start_learners(
         i = rows[k]
         _start(i, tables, rules[0], decks, seeds[k], numbers[k], dealer, seat, learners, done)
         _settle(i, tables, rules[0], decks, kind, policies, learners, rewards, done, asks, paid)
+    return 0
 
 
 @kernel(nogil=True)
@@ -149,13 +150,14 @@ def resume_learners(
     rewards: Array,
     done: Array,
     asks: Array,
-) -> None:
+) -> int:
     """Opponents that were asked act ([K] int64, legal) at the tables of some rows ([K]); play goes on."""
     paid = np.empty(4, np.float64)
     for k in range(first, end):
         i = rows[k]
         _act(i, tables, rules[0], decks, kind, actions[k], learners, rewards, done, paid)
         _settle(i, tables, rules[0], decks, kind, policies, learners, rewards, done, asks, paid)
+    return 0
 
 
 @kernel(nogil=True)
@@ -220,10 +222,11 @@ def show_learners(
     words: Array,
     observations: Array,
     masks: Array,
-) -> None:
+) -> int:
     """What viewers ([N] int8) see and may do at the tables of some rows ([K]), into arrays of K rows."""
     for k in range(first, end):
         i = rows[k]
         words[k] = DUMMY if done[i] else legal_word(tables[i], rules[0])
         write_word(words[k], masks[k])
         put_row(tables[i], rules[0], rules_shown, int(viewers[i]), observations[k])
+    return 0

@@ -136,7 +136,14 @@ class Learners:
     @contextlib.contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """Undo what was done at the tables if an opponent fails on the way."""
-        changed: tuple[Array, ...] = (self.tables, self.learners, self.rewards, self.done, self.illegal, self._asks)
+        changed: tuple[Array, ...] = (
+            self.tables,
+            self.learners,
+            self.rewards,
+            self.done,
+            self.illegal,
+            self._asks,
+        )
         before = [array.copy() for array in changed] if self._asking else []
         try:
             yield
@@ -181,7 +188,7 @@ class Learners:
 
     def _refuse(self, actions: npt.NDArray[np.int64], given: Any) -> None:
         words = np.where(self.done, np.uint64(0), self._words)
-        if sum(run_rows(count_illegal, self.num_envs, self.threads, words, actions)):
+        if run_rows(count_illegal, self.num_envs, self.threads, words, actions):
             if self.num_envs == 1:
                 raise illegal_at(self.tables, self.rules, 0, int(given[0]))
             raise refuse_rows(self.tables, self.rules, words, given)
@@ -261,7 +268,7 @@ class Learners:
         self._show(rows, seats, self._nobody_done, layout.rules_shown, words, observations, masks)
         given = opponent.act_batch(observations, masks, self._rng)
         actions = check_actions(given, len(rows))
-        if sum(run_rows(count_illegal, len(rows), self.threads, words, actions)):
+        if run_rows(count_illegal, len(rows), self.threads, words, actions):
             raise refuse_rows(self.tables, self.rules, words, given, rows)
         return actions
 

@@ -59,26 +59,29 @@ def count_illegal(first: int, end: int, words: Array, actions: Array) -> int:
 
 
 @kernel(nogil=True)
-def mask_rows(first: int, end: int, words: Array, masks: Array) -> None:
+def mask_rows(first: int, end: int, words: Array, masks: Array) -> int:
     """Each row's ``legal_word`` ([N] uint64) into its mask ([N, 65] int8)."""
     for i in range(first, end):
         write_word(words[i], masks[i])
+    return 0
 
 
 @kernel(nogil=True)
-def sample_rows(first: int, end: int, tables: Array, words: Array, actions: Array) -> None:
+def sample_rows(first: int, end: int, tables: Array, words: Array, actions: Array) -> int:
     """A legal action for each row, each equally likely, into ``actions`` ([N] int64); 0 where is none."""
     for i in range(first, end):
         actions[i] = 0
         if words[i] != np.uint64(0):
             actions[i] = uniform_choice(words[i], decision_random(tables[i]))
+    return 0
 
 
 @kernel(nogil=True)
-def state_rows(first: int, end: int, tables: Array, rules: Array, viewers: Array, states: Array) -> None:
+def state_rows(first: int, end: int, tables: Array, rules: Array, viewers: Array, states: Array) -> int:
     """The whole table as each row's viewer places it ([N] int8; seat 0 for NONE), into ``states``."""
     for i in range(first, end):
         put_state(tables[i], rules[0], max(0, int(viewers[i])), states[i])
+    return 0
 
 
 # --- self-play: a row is the seat to act ---
@@ -115,11 +118,12 @@ def start_rows(
     observations: Array,
     masks: Array,
     seats: Array,
-) -> None:
+) -> int:
     """A new match at each row's table, number ``numbers`` ([N] uint64) under the seed."""
     for i in range(first, end):
         start_match(tables[i], rules[0], NO_DECKS, np.uint64(seed), numbers[i], NONE)
         _show_seat(tables[i], rules[0], rules_shown, i, words, observations, masks, seats)
+    return 0
 
 
 @kernel()
@@ -148,7 +152,7 @@ def step_rows(
     terminated: Array,
     deal_over: Array,
     match_over: Array,
-) -> None:
+) -> int:
     """One legal action at each row's table, then the next seat to act; arrays as in ``selfplay.Turn``.
 
     A table that is over is left alone (it is never over with ``autoreset``).
@@ -171,3 +175,4 @@ def step_rows(
             number = table["match"] + MATCHES_APART
             start_match(table, rules[0], NO_DECKS, table["seed"], number, NONE)
         _show_seat(table, rules[0], rules_shown, i, words, observations, masks, seats)
+    return 0

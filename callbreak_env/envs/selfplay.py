@@ -171,7 +171,7 @@ class SelfPlayEnv:
         self._check_reset()
         chosen = check_actions(actions, self.num_envs)
         turn = self._room(out)
-        if sum(run_rows(count_illegal, self.num_envs, self.threads, self._words, chosen)):
+        if run_rows(count_illegal, self.num_envs, self.threads, self._words, chosen):
             raise refuse_rows(self._tables, self.rules, self._words, actions)
         self._run(step_rows, self._kind, self.autoreset, chosen, self._words, *turn)
         return turn
