@@ -31,7 +31,7 @@ from gymnasium.vector import SyncVectorEnv
 from callbreak_env import Match, callbreak_v0
 from callbreak_env.engine.batch import play_policy
 from callbreak_env.engine.policies import UNIFORM
-from callbreak_env.engine.threads import usable_cores
+from callbreak_env.engine.threads import run_rows, usable_cores
 from callbreak_env.envs.selfplay import SelfPlayEnv
 from callbreak_env.envs.single import CallBreakEnv
 from callbreak_env.envs.vector import CallBreakVectorEnv
@@ -116,11 +116,12 @@ def spread(work: Work, units: int) -> None:
         work()
 
 
-@numba.njit
-def fill(rows: np.ndarray, value: int) -> None:
+@numba.njit(nogil=True)
+def fill(first: int, end: int, rows: np.ndarray, value: int) -> int:
     """Write and nothing else."""
-    for i in range(len(rows)):
+    for i in range(first, end):
         rows[i, :] = value
+    return 0
 
 
 def vector(batch: int, dtype: str, threads: int = 1) -> Work:
@@ -253,13 +254,13 @@ def sampler(played: int) -> Work:
     return work
 
 
-def write_limit(form: str, batch: int) -> Work:
+def write_limit(form: str, batch: int, threads: int = 1) -> Work:
     """Bytes a second of a loop that only writes, into arrays of the size of a turn's."""
     rows = np.zeros((batch, row_bytes(form)), np.int8)
 
     def work() -> int:
         for _ in range(max(1, 20_000 // batch)):
-            fill(rows, 1)
+            run_rows(fill, batch, threads, rows, 1)
         return rows.size * max(1, 20_000 // batch)
 
     return work
@@ -351,6 +352,10 @@ def figures() -> dict[str, Callable[[], Work]]:
                 )
             if form != "no observation":
                 found[f"write limit {form}, batch {batch}"] = partial(write_limit, form, batch)
+                if cores > 1 and batch >= 8192:
+                    found[f"write limit {form}, batch {batch}, {cores} threads"] = partial(
+                        write_limit, form, batch, cores
+                    )
     found["self-play float32, batch 1024, fresh arrays"] = partial(selfplay, 1024, "float32", 1, True)
     for batch in BATCHES[2:]:
         found[f"Gymnasium vector float32, batch {batch}"] = partial(vector, batch, "float32")
@@ -398,10 +403,12 @@ def told(found: dict[str, dict[str, float]]) -> str:
     cores = usable_cores()
     for form in FORMS:
         for batch in BATCHES:
-            name = f"self-play {form}, batch {batch}"
+            name, limit = f"self-play {form}, batch {batch}", f"write limit {form}, batch {batch}"
+            if (gain := ratio(f"{limit}, {cores} threads", limit)) is not None:
+                lines.append(f"| {limit}: {cores} threads over one | {gain:.2f} |")
             if (gain := ratio(f"{name}, {cores} threads", name)) is not None:
                 lines.append(f"| {name}: {cores} threads over one | {gain:.2f} |")
-            if (share := ratio(name, f"write limit {form}, batch {batch}")) is not None:
+            if (share := ratio(name, limit)) is not None:
                 lines.append(f"| {name}: share of the write limit | {share * row_bytes(form):.2f} |")
     for pattern in (
         "engine alone, a step of each table a call, batch {}",
