@@ -8,6 +8,8 @@ from collections.abc import Callable
 import pytest
 from hypothesis import HealthCheck, settings
 
+from callbreak_env.engine import threads
+
 JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 """Whether kernels are compiled; without that, everything is some hundred times slower."""
 
@@ -49,3 +51,9 @@ def amount(request: pytest.FixtureRequest) -> Callable[..., int]:
         return ordinary
 
     return choose
+
+
+@pytest.fixture
+def few_rows_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four rows are worth a thread here."""
+    monkeypatch.setattr(threads, "ROWS_A_THREAD", 4)
