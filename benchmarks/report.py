@@ -99,7 +99,7 @@ def main() -> None:
         compare.table(compared["rounds"]),
         "## Every form (`throughput.py`)",
         speed["machine"] + "; one thread if not said.",
-        throughput.told(speed["rates"]),
+        throughput.told(speed["rates"], speed["cores"]),
         "Seconds of imports and first uses:",
         "\n".join(["| | seconds |", "|---|---:|", *import_lines]),
         "## MaskablePPO's rollouts (`rollouts.py`)",

@@ -122,15 +122,13 @@ def told(found: dict[str, Any]) -> str:
     ours, dummy, nothing = (best[name] for name in MAKERS)
     ratio = statistics.median(a / b for a, b in zip(ours, dummy, strict=True))
     limit = statistics.median(a / b for a, b in zip(nothing, dummy, strict=True))
-    left = [1e6 / statistics.median(rates) for rates in (ours, dummy, nothing)]
+    costs = [f"{1e6 / statistics.median(rates):.1f}" for rates in (nothing, ours, dummy)]
     lines += [
         "",
-        f"The best of each: ours is **{ratio:.1f}** times as fast as `DummyVecEnv`. The network and SB3",
+        f"The best of each: ours is **{ratio:.1f}** times as fast as `DummyVecEnv`.",
+        f"The network and SB3 alone take {costs[0]} us a step, of our {costs[1]} and its {costs[2]}:",
+        f"an environment that costs nothing would be {limit:.1f} times as fast.",
     ]
-    lines += [
-        f"alone take {left[2]:.1f} of ours' {left[0]:.1f} and of the other's {left[1]:.1f} microseconds a step:"
-    ]
-    lines += [f"an environment that costs nothing would be {limit:.1f} times as fast."]
     return "\n".join(lines)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from callbreak_env import Match, SelfPlayEnv
-from callbreak_env.engine.batch import play_policy
+from callbreak_env.engine.loops import play_policy
 from callbreak_env.engine.policies import UNIFORM
 from callbreak_env.engine.worlds import WORLDS, open_worlds, sample_worlds
 from callbreak_env.envs.rows import count_illegal, sample_rows

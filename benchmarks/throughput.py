@@ -23,13 +23,14 @@ from collections.abc import Callable
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
 from gymnasium.vector import SyncVectorEnv
 
 from callbreak_env import Match, callbreak_v0
-from callbreak_env.engine.batch import play_policy
+from callbreak_env.engine.loops import play_policy
 from callbreak_env.engine.policies import UNIFORM
 from callbreak_env.engine.threads import run_rows, usable_cores
 from callbreak_env.envs.selfplay import SelfPlayEnv
@@ -83,15 +84,19 @@ def engine(batch: int, preset: str = "standard", steps: int = 0) -> Work:
     env.reset(seed=SEED)
     tables, rules = env.tables, env.rules_array
     steps = steps or max(1, 100_000 // batch)
+    calls = calls_of(batch, 56) if steps == 1 else 1
 
     def work() -> int:
-        for _ in range(max(1, 20_000 // (batch * steps))):
+        for _ in range(calls):
             play_policy(tables, rules, UNIFORM, steps)
-        return max(1, 20_000 // (batch * steps)) * steps * batch
-
-    spread(work, 20_000)
+        return calls * steps * batch
 
     return work
+
+
+def calls_of(batch: int, steps: int) -> int:
+    """Calls for some 20,000 rows, in whole deals of so many steps: all tables end theirs in the same step."""
+    return steps * max(1, 20_000 // (steps * batch))
 
 
 def selfplay(batch: int, form: str, threads: int = 1, copy: bool = False) -> Work:
@@ -99,43 +104,27 @@ def selfplay(batch: int, form: str, threads: int = 1, copy: bool = False) -> Wor
     encoding, dtype = FORMS[form]
     env = SelfPlayEnv(batch, encoding=encoding, dtype=dtype, threads=threads, copy=copy)
     env.reset(seed=SEED)
-    steps = max(1, 20_000 // batch)
+    calls = calls_of(batch, 56)
 
     def work() -> int:
-        for _ in range(steps):
+        for _ in range(calls):
             env.step(env.sample_actions())
-        return steps * batch
+        return calls * batch
 
-    spread(work, batch * steps)
     return work
-
-
-def spread(work: Work, units: int) -> None:
-    """Some deals ahead: tables that all bid, or all end a deal, in the same step are not what users have."""
-    for _ in range(max(1, 100_000 // units)):
-        work()
-
-
-@numba.njit(nogil=True)
-def fill(first: int, end: int, rows: np.ndarray, value: int) -> int:
-    """Write and nothing else."""
-    for i in range(first, end):
-        rows[i, :] = value
-    return 0
 
 
 def vector(batch: int, dtype: str, threads: int = 1) -> Work:
     """Learner steps of the Gymnasium vector environment (three opponents act between two of them)."""
     env = CallBreakVectorEnv(batch, dtype=dtype, threads=threads, copy=False)
     env.reset(seed=SEED)
-    steps = max(1, 10_000 // batch)
+    calls = calls_of(batch, 14)
 
     def work() -> int:
-        for _ in range(steps):
+        for _ in range(calls):
             env.step(env.sample_actions())
-        return steps * batch
+        return calls * batch
 
-    spread(work, batch * steps)
     return work
 
 
@@ -254,14 +243,23 @@ def sampler(played: int) -> Work:
     return work
 
 
+@numba.njit(nogil=True)
+def fill(first: int, end: int, rows: np.ndarray, value: int) -> int:
+    """Write and nothing else."""
+    for i in range(first, end):
+        rows[i, :] = value
+    return 0
+
+
 def write_limit(form: str, batch: int, threads: int = 1) -> Work:
     """Bytes a second of a loop that only writes, into arrays of the size of a turn's."""
     rows = np.zeros((batch, row_bytes(form)), np.int8)
+    calls = max(1, 20_000 // batch)
 
     def work() -> int:
-        for _ in range(max(1, 20_000 // batch)):
+        for _ in range(calls):
             run_rows(fill, batch, threads, rows, 1)
-        return rows.size * max(1, 20_000 // batch)
+        return rows.size * calls
 
     return work
 
@@ -385,8 +383,8 @@ def figures() -> dict[str, Callable[[], Work]]:
     }
 
 
-def told(found: dict[str, dict[str, float]]) -> str:
-    """The figures as a table in Markdown, and what they say of each other."""
+def told(found: dict[str, dict[str, Any]], cores: int) -> str:
+    """The figures as a table in Markdown, and what they say of each other; ``cores`` of the machine."""
     lines = ["| figure | a second (median) | best |", "|---|---:|---:|"]
     lines += [
         f"| {name} | {figure['median']:,.0f} | {figure['best']:,.0f} |" for name, figure in found.items()
@@ -400,7 +398,6 @@ def told(found: dict[str, dict[str, float]]) -> str:
         return statistics.median(a / b for a, b in pairs)
 
     lines += ["", "| ratio | |", "|---|---:|"]
-    cores = usable_cores()
     for form in FORMS:
         for batch in BATCHES:
             name, limit = f"self-play {form}, batch {batch}", f"write limit {form}, batch {batch}"
@@ -438,7 +435,7 @@ def main() -> None:
     makers = {n: make for n, make in figures().items() if any(word in n for word in args.only)}
     print(f"{machine()}\nseed {SEED}, median of {args.repeats} interleaved repeats, one thread if not said\n")
     found = measure({name: make() for name, make in makers.items()}, args.seconds, args.repeats)
-    print(told(found))
+    print(told(found, usable_cores()))
     start = {} if args.no_startup else startup(3)
     if start:
         print("\n| seconds | |\n|---|---:|")
@@ -446,7 +443,10 @@ def main() -> None:
             print(f"| {name} | {value:.3f} |")
     if args.json:
         args.json.write_text(
-            json.dumps({"machine": machine(), "rates": found, "seconds": start}, indent=1) + "\n"
+            json.dumps(
+                {"machine": machine(), "cores": usable_cores(), "rates": found, "seconds": start}, indent=1
+            )
+            + "\n"
         )
 
 

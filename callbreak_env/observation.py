@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from callbreak_env.actions import NUM_ACTIONS
+from callbreak_env.actions import BID_OFFSET, NUM_ACTIONS
 from callbreak_env.cards import CARDS_PER_HAND, NUM_CARDS, NUM_SEATS
-from callbreak_env.checks import check_seat
-from callbreak_env.engine._jit import kernel, lowest_bit, store_bits
+from callbreak_env.checks import check_choice, check_seat
+from callbreak_env.engine._jit import inlined, kernel, lowest_bit, store_bits
 from callbreak_env.engine.state import NEXT_SEAT, SUIT_OF, Array, Record
 from callbreak_env.match import Match
 from callbreak_env.table import View
@@ -102,14 +102,35 @@ STATE_WIDTH = sum(field.size for field in STATE_FIELDS)
 MAX_EVENTS = NUM_SEATS + NUM_CARDS
 HISTORY_WIDTH = CARDS_PER_HAND + 2 * MAX_EVENTS
 HISTORY_PAD = -1
+DTYPES = ("float32", "int8")
+"""Of the flat encoding."""
+SCALES = np.concatenate([np.broadcast_to(field.scale, field.size) for field in FIELDS]).astype(np.float32)
+"""[804] float32: what stands for 1.0 in each slot. int8 rows over it are float32 ones, save ``totals``."""
 
 
 _START = {field.name: sum(f.size for f in STATE_FIELDS[:i]) for i, field in enumerate(STATE_FIELDS)}
 _TRICK, _PLAYED, _MAY_HOLD = _START["trick"], _START["played"], _START["may_hold"]
 _BIDS, _TRICKS_WON, _MOMENT = _START["bids"], _START["tricks_won"], _START["to_act"]
-_DEAL, _HANDS, _TOTAL = _START["deal"], _START["other_hands"], _START["total"]
+_DEAL, _DEALS_LEFT, _REDEALS = _START["deal"], _START["deals_left"], _START["redeals"]
+_TOTALS, _HANDS, _TOTAL = _START["totals"], _START["other_hands"], _START["total"]
 RULES_AT = _START["rules"]
 NUM_RULES = len(_RULE_SCALES)
+_LEADER, _DEALER, _ACTIVE, _IN_TRICK, _TRICK_NUMBER, _PHASE, _TRUMP, _LED_SUIT, _EXTRA_DEAL = (
+    _START[name] - _MOMENT
+    for name in (
+        "leader",
+        "dealer",
+        "active",
+        "in_trick",
+        "trick_number",
+        "phase",
+        "trump",
+        "led_suit",
+        "extra_deal",
+    )
+)
+"""Places in the word of the fields from ``to_act`` to ``extra_deal``."""
+assert _MOMENT + 64 <= WIDTH, "that word is written as 64 slots, which must be within a row"
 _NOBODY = np.uint64(0)
 
 
@@ -119,7 +140,7 @@ def _one(index: int) -> np.uint64:
     return np.uint64(1) << np.uint64(index)
 
 
-@kernel(forceinline=True)
+@inlined()
 def _put_seats(table: Record, viewer: int, out: Array) -> None:
     """The fields that have a row a seat, hand to tricks_won.
 
@@ -142,27 +163,27 @@ def _put_seats(table: Record, viewer: int, out: Array) -> None:
     store_bits(out, _TRICKS_WON, won)
 
 
-@kernel(forceinline=True)
+@inlined()
 def _moment(table: Record, rules: Record, viewer: int) -> np.uint64:
     """The fields that tell where in the deal we are, to_act to extra_deal, as the bits of one word."""
     seat, trump, best_led = int(table["seat"]), int(table["trump"]), int(table["best_led"])
     active = np.uint64(table["active"])
     bits = _one((seat - viewer) & 3) if seat >= 0 else _NOBODY
-    bits |= _one(4 + ((int(table["leader"]) - viewer) & 3))
-    bits |= _one(8 + ((int(table["dealer"]) - viewer) & 3))
+    bits |= _one(_LEADER + ((int(table["leader"]) - viewer) & 3))
+    bits |= _one(_DEALER + ((int(table["dealer"]) - viewer) & 3))
     from_own = (active | active << np.uint64(4)) >> np.uint64(viewer)
-    bits |= (from_own & np.uint64(15)) << np.uint64(12)
-    bits |= _one(16 + int(table["in_trick"]))
-    bits |= _one(20 + int(table["trick_no"]))
-    bits |= _one(34 + int(table["phase"]))
-    bits |= _one(37 + (trump if trump >= 0 else 4))
-    bits |= _one(42 + (SUIT_OF[best_led] if best_led >= 0 else 4))
+    bits |= (from_own & np.uint64(15)) << np.uint64(_ACTIVE)
+    bits |= _one(_IN_TRICK + int(table["in_trick"]))
+    bits |= _one(_TRICK_NUMBER + int(table["trick_no"]))
+    bits |= _one(_PHASE + int(table["phase"]))
+    bits |= _one(_TRUMP + (trump if trump >= 0 else 4))
+    bits |= _one(_LED_SUIT + (SUIT_OF[best_led] if best_led >= 0 else 4))
     if table["deal"] >= rules["deals"]:
-        bits |= _one(47)
+        bits |= _one(_EXTRA_DEAL)
     return bits
 
 
-@kernel(forceinline=True)
+@inlined()
 def _put_number(out: Array, at: int, value: Any, limit: int, unit: int) -> None:
     """``value``, kept within ``limit``, over ``unit``; in an int8 row rounded (halves to even)."""
     kept = max(-limit, min(limit, value))
@@ -198,7 +219,7 @@ def put_rules(rules: Record, out: Array) -> None:
         _put_number(out, RULES_AT + i, values[i], _RULE_SCALES[i], 1 if exact else _RULE_SCALES[i])
 
 
-@kernel(forceinline=True)
+@inlined()
 def put_observation(table: Record, rules: Record, viewer: int, out: Array) -> None:
     """Write the flat encoding of one seat, all but the field ``rules``, into ``out``.
 
@@ -211,12 +232,12 @@ def put_observation(table: Record, rules: Record, viewer: int, out: Array) -> No
     deal, deals = int(table["deal"]), int(rules["deals"])
     unit = 1 if exact else MAX_DEALS_SHOWN
     _put_number(out, _DEAL, deal, MAX_DEALS_SHOWN, unit)
-    _put_number(out, _DEAL + 1, max(0, deals - 1 - deal), MAX_DEALS_SHOWN, unit)
-    _put_number(out, _DEAL + 2, int(table["redeals"]), MAX_DEALS_SHOWN, unit)
+    _put_number(out, _DEALS_LEFT, max(0, deals - 1 - deal), MAX_DEALS_SHOWN, unit)
+    _put_number(out, _REDEALS, int(table["redeals"]), MAX_DEALS_SHOWN, unit)
     unit = 10 if exact else 10 * MAX_POINTS_SHOWN
     for i in range(3):
         above = int(table["totals"][(viewer + 1 + i) & 3]) - int(table["totals"][viewer])
-        _put_number(out, _DEAL + 3 + i, above, 10 * MAX_POINTS_SHOWN, unit)
+        _put_number(out, _TOTALS + i, above, 10 * MAX_POINTS_SHOWN, unit)
 
 
 @kernel()
@@ -238,7 +259,7 @@ def put_history(table: Record, viewer: int, out: Array) -> None:
         bid = int(table["bids"][seat])
         if bid > 0:
             out[at] = (seat - viewer) & 3
-            out[at + 1] = 51 + bid
+            out[at + 1] = BID_OFFSET + bid
             at += 2
     for i in range(int(table["num_played"])):
         entry = int(table["log"][i])
@@ -261,7 +282,7 @@ def put_state(table: Record, rules: Record, viewer: int, out: Array) -> None:
     put_rules(rules, out)
     for i in range(3):
         hand = table["hands"][(viewer + 1 + i) & 3]
-        for card in range(52):
+        for card in range(52):  # no store_bits: 64 slots would not be within the row
             out[_HANDS + 52 * i + card] = hand >> np.uint64(card) & np.uint64(1)
     unit = 10 if out.itemsize == 1 else 10 * MAX_POINTS_SHOWN
     _put_number(out, _TOTAL, int(table["totals"][viewer]), 10 * MAX_POINTS_SHOWN, unit)
@@ -293,8 +314,8 @@ def new_space(encoding: str) -> spaces.Box:
 
 
 def encode(
-    table: Match | View, seat: int | None = None, encoding: str = "flat"
-) -> npt.NDArray[np.float32] | npt.NDArray[np.int16]:
+    table: Match | View, seat: int | None = None, encoding: str = "flat", dtype: str = "float32"
+) -> npt.NDArray[Any]:
     """What a seat sees at a ``Match`` or in a ``View``.
 
     Args:
@@ -304,9 +325,10 @@ def encode(
             ``"history"``: [HISTORY_WIDTH] int16 for recurrent and attention models: 13 slots of own cards
             held, ascending, then up to 56 pairs (seat counted from own, action id), the bids and cards of
             this deal in order; -1 where there is nothing.
+        dtype: of the flat encoding; ``"int8"``: the fields times ``SCALES``, ``totals`` rounded.
 
     Raises:
-        ValueError: no such encoding or seat, or a view of another seat.
+        ValueError: no such encoding, dtype or seat, or a view of another seat.
     """
     if isinstance(table, View):
         if seat not in (None, table.viewer):
@@ -314,7 +336,7 @@ def encode(
         seat = table.viewer
     seat = check_seat(seat, "seat")
     if encoding == "flat":
-        flat = np.empty(WIDTH, np.float32)
+        flat = np.empty(WIDTH, check_choice(dtype, "dtype", DTYPES))
         encode_flat(table.record_array, table.rules_array, seat, flat)
         return flat
     if encoding == "history":
@@ -342,7 +364,8 @@ def split(
     """
     width = sum(field.size for field in fields)
     if vector.shape[-1:] != (width,):
-        raise ValueError(f"the vector must be {width} wide, not of shape {vector.shape}")
+        hint = "; fields=STATE_FIELDS is for states" if vector.shape[-1:] == (STATE_WIDTH,) else ""
+        raise ValueError(f"the vector must be {width} wide, not of shape {vector.shape}{hint}")
     return {
         field.name: vector[..., start : start + field.size].reshape(*vector.shape[:-1], *field.shape)
         for field, start in _with_starts(fields)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from callbreak_env.cards import NUM_SEATS
 from callbreak_env.checks import check_choice, check_count, check_seed
-from callbreak_env.engine.playouts import can_play_out, play_out_rows
+from callbreak_env.engine.playouts import play_out_rows, playable_rows
 from callbreak_env.engine.policies import POLICIES
 from callbreak_env.engine.state import NONE, TABLE, rules_record
 from callbreak_env.engine.threads import check_threads, run_rows
@@ -38,8 +38,8 @@ def playouts(
         policies: names of compiled policies, one for all seats or one a seat.
         seed: 0 to 2**63 - 1; the same seed, the same playouts, for any number of threads.
         actions: the first action id, one for all or [K]; None leaves it to the policy.
-        rules: of records; a match has its own.
-        threads: at most so many share the positions; None: one for each core.
+        rules: of records, which must be told; a match has its own.
+        threads: at most so many share the playouts; None: one for each core.
 
     Returns:
         [K, R, 4] int32 (K = 1 for a match): the points of the deal by seat, in tenths; 0 for a seat that is
@@ -53,6 +53,8 @@ def playouts(
             raise ValueError("a match has its own rules: leave rules out")
         tables, the_rules = position.record_array, position.rules
     else:
+        if rules is None:
+            raise ValueError("records do not say by which rules they are played: give rules")
         tables, the_rules = position, as_rules(rules)
         if getattr(tables, "dtype", None) != TABLE or tables.ndim != 1:
             raise ValueError(f"position must be a Match or [K] TABLE records, not {type(position).__name__}")
@@ -67,13 +69,16 @@ def playouts(
     if actions is not None:
         given = np.asarray(actions)
         first[:] = check_actions(given if given.ndim else np.full(len(tables), given), len(tables))
-    work = (tables, record, first, codes, seed, points)
-    bad = run_rows(play_out_rows, len(tables), check_threads(threads), *work)
-    if bad:
-        row = next(k for k in range(len(tables)) if not can_play_out(tables[k], record[0], int(first[k])))
-        if can_play_out(tables[row], record[0], NONE):
+    threads = check_threads(threads)
+    playable = np.empty(len(tables), np.bool_)
+    if run_rows(playable_rows, len(tables), threads, tables, record, first, playable):
+        row = int(playable.argmin())
+        run_rows(playable_rows, len(tables), threads, tables, record, np.full_like(first, NONE), playable)
+        if playable[row]:
             raise illegal_at(tables, the_rules, row, int(first[row]))
         raise ValueError(
             f"position {row} cannot be played out: no deal is on, or a hand is not whole (a view's are not)"
         )
+    work = (tables, record, first, codes, seed, points)
+    run_rows(play_out_rows, points.shape[0] * points.shape[1], threads, *work)
     return points

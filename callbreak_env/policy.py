@@ -17,7 +17,7 @@ from callbreak_env.table import View
 
 @runtime_checkable
 class Agent(Protocol):
-    """A policy for one seat."""
+    """A policy for one seat: an object with a ``name``, ``reset`` and ``act``."""
 
     name: str
 
@@ -30,7 +30,10 @@ class Agent(Protocol):
 
 @runtime_checkable
 class BatchAgent(Protocol):
-    """A policy for many tables in one call, without memory: an opponent for vector environments."""
+    """A policy for many tables in one call, without memory: an object with a ``name`` and ``act_batch``.
+
+    It is never ``reset``, also where it has such a method: what it knows is in the observations.
+    """
 
     name: str
 

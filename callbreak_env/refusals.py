@@ -26,7 +26,7 @@ def check_actions(actions: Any, rows: int) -> npt.NDArray[np.int64]:
         raise ValueError(f"actions must be whole numbers, not {array.dtype}")
     if array.shape != (rows,):
         raise ValueError(f"actions must be one a row, of shape ({rows},), not {array.shape}")
-    # Any value above 64 will do for a number that does not fit. Another memory layout would be compiled anew.
+    # As in_int64: any number above 64 will do. Another memory layout would be compiled anew.
     array = (np.minimum(array, NUM_ACTIONS) if array.dtype.kind == "u" else array).astype(
         np.int64, copy=False
     )
@@ -68,7 +68,7 @@ def refuse_rows(
     wrong = {
         int(row): int(action)
         for row, word, action in zip(rows, words, actions, strict=True)
-        if word != 0 and not word_allows(np.uint64(word), _in_int64(action))
+        if word != 0 and not word_allows(np.uint64(word), in_int64(action))
     }
     named = list(wrong.items())[:ROWS_NAMED]
     told = [f"row {row}: {illegal_at(tables, rules, row, action)}" for row, action in named]
@@ -77,14 +77,14 @@ def refuse_rows(
     return CallBreakError(f"{count}, nothing was stepped\n" + "\n".join(told) + more)
 
 
-def _in_int64(action: Any) -> int:
-    """An action id that no kernel mistakes: what is none at all becomes -1 or 65."""
+def in_int64(action: Any) -> int:
+    """An action id as kernels take it: what is none at all becomes -1 or 65."""
     return max(-1, min(NUM_ACTIONS, int(action)))
 
 
 def illegal_at(tables: Array, rules: Rules, row: int, action: int) -> IllegalAction:
     """The error for an illegal action of the seat to act at one table."""
     one = tables[row : row + 1].copy()
-    code = -advance(one, rules_record(rules), NO_DECKS, _in_int64(action), np.empty(NUM_ACTIONS, np.int8))
+    code = -advance(one, rules_record(rules), NO_DECKS, in_int64(action), np.empty(NUM_ACTIONS, np.int8))
     legal = tuple(np.flatnonzero(legal_mask_of(one, rules_record(rules))).tolist())
     return illegal_action(code, action, one[0], rules, legal)

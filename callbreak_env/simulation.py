@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from callbreak_env.cards import NUM_SEATS
-from callbreak_env.engine.batch import (
+from callbreak_env.engine.loops import (
     DEALS,
     DECKS,
     EXTRA_DEALS,

@@ -113,7 +113,7 @@ class Tables:
                     self.extra_deals[len(match.active)] += 1
             where = f"table {i}, {match!r}"
             assert turn.rewards[i].tolist() == [float(reward) for reward in rewards], where
-            assert turn.terminated[i].tolist() == done, where
+            assert turn.terminations[i].tolist() == done, where
             assert turn.deal_over[i] == bool(happened & DEAL_END), where
             assert turn.match_over[i] == bool(happened & MATCH_END), where
             if happened & MATCH_END:

@@ -126,11 +126,11 @@ def test_an_illegal_first_action_is_told() -> None:
     match = Match(seed=1)
     tables = np.repeat(match.record_array, 3)
     with pytest.raises(IllegalAction, match="R5 every seat bids before a card is played"):
-        playouts(tables, seed=0, actions=[53, 7, 54])
+        playouts(tables, seed=0, rules="standard", actions=[53, 7, 54])
     with pytest.raises(ValueError, match=r"actions must be one a row, of shape \(3,\)"):
-        playouts(tables, seed=0, actions=[53, 54])
+        playouts(tables, seed=0, rules="standard", actions=[53, 54])
     with pytest.raises(ValueError, match="actions must be whole numbers, not float64"):
-        playouts(tables, seed=0, actions=53.0)
+        playouts(tables, seed=0, rules="standard", actions=53.0)
 
 
 def test_bad_arguments_are_named() -> None:
@@ -145,12 +145,14 @@ def test_bad_arguments_are_named() -> None:
         playouts(match, seed=-1)
     with pytest.raises(ValueError, match=r"leave rules out"):
         playouts(match, seed=0, rules="standard")
+    with pytest.raises(ValueError, match=r"records do not say by which rules .* give rules"):
+        playouts(match.record_array, seed=0)
     with pytest.raises(ValueError, match=r"must be a Match or \[K\] TABLE records, not list"):
-        playouts([1, 2], seed=0)
+        playouts([1, 2], seed=0, rules="standard")
     with pytest.raises(ValueError, match=r"must be a Match or \[K\] TABLE records, not View"):
-        playouts(match.view(0), seed=0)
+        playouts(match.view(0), seed=0, rules="standard")
     with pytest.raises(ValueError, match=r"position 1 cannot be played out"):
-        playouts(np.concatenate([match.record_array, match.view(0).record_array]), seed=0)
+        playouts(np.concatenate([match.record_array, match.view(0).record_array]), seed=0, rules="standard")
     while not match.is_over:
         match.apply(match.legal_actions()[0])
     with pytest.raises(ValueError, match=r"position 0 cannot be played out"):

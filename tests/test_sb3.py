@@ -265,8 +265,9 @@ def test_bad_input_is_refused() -> None:
     ):
         with pytest.raises(ValueError, match=words):
             CallBreakVecEnv(**arguments)
-    with pytest.raises(TypeError, match="autoreset_mode"):
-        CallBreakVecEnv(2, autoreset_mode="NextStep")
+    for options in ({"autoreset_mode": "NextStep"}, {"copy": False}):
+        with pytest.raises(ValueError, match=f"{next(iter(options))}: a VecEnv of SB3"):
+            CallBreakVecEnv(2, **options)
     env = CallBreakVecEnv(3, illegal="raise")
     with pytest.raises(NotResetError, match="reset"):
         env.step(np.array([52, 52, 52]))

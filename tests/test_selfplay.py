@@ -91,7 +91,7 @@ def test_the_pettingzoo_environment_says_the_same(reward: str) -> None:
             rewards = [aec.rewards.get(f"player_{seat}", 0.0) for seat in SEATS]
             done = [f"player_{seat}" in playing and aec.terminations[f"player_{seat}"] for seat in SEATS]
             assert after.rewards[i].tolist() == [float(np.float32(reward)) for reward in rewards]
-            assert after.terminated[i].tolist() == done
+            assert after.terminations[i].tolist() == done
             assert after.match_over[i] == (len(playing) == sum(done))
             if after.match_over[i]:
                 break

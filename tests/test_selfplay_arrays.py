@@ -204,8 +204,9 @@ def test_an_error_in_a_share_is_raised() -> None:
         run_rows(kernel, 12, 3)
 
 
-def test_all_usable_cores_unless_told() -> None:
-    assert SelfPlayEnv(1).threads == usable_cores() >= 1
+def test_one_thread_unless_told() -> None:
+    assert SelfPlayEnv(1).threads == 1
+    assert SelfPlayEnv(1, threads=None).threads == usable_cores() >= 1
     assert SelfPlayEnv(1, threads=3).threads == 3
 
 
@@ -348,7 +349,7 @@ FAULTS = ("shape", "axis", "dtype", "strides", "read-only", "none", "list")
     ("name", "fault"),
     [(name, fault) for name in Turn._fields for fault in FAULTS]
     + [("observation", "byte order"), ("rewards", "byte order")]
-    + [("observation", "order"), ("action_mask", "order"), ("rewards", "order"), ("terminated", "order")],
+    + [("observation", "order"), ("action_mask", "order"), ("rewards", "order"), ("terminations", "order")],
 )
 def test_an_array_of_out_that_does_not_fit_is_refused(name: str, fault: str) -> None:
     env = SelfPlayEnv(3)

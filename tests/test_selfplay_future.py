@@ -120,6 +120,32 @@ def test_states_are_the_whole_tables(encoding: str | None) -> None:
     assert set(by_seat) == {0, 1, 2, 3, None}
 
 
+def test_any_seat_can_be_observed() -> None:
+    """``observe`` gives what ``encode`` does for a seat's view; the seat to act sees its own row."""
+    for options in ({}, {"dtype": "int8"}, {"encoding": "history"}):
+        env = SelfPlayEnv(5, "bhoos", **options)  # type: ignore[arg-type]
+        turn = env.reset(seed=3)
+        for _ in range(90):
+            turn = env.step(env.sample_actions())
+        assert env.observe(turn.seat).tobytes() == turn.observation.tobytes()
+        for seat in SEATS:
+            rows = [
+                encode(
+                    env.view(row, seat), encoding=env.encoding or "", dtype=options.get("dtype", "float32")
+                )
+                for row in range(5)
+            ]
+            assert env.observe(seat).tobytes() == np.stack(rows).tobytes()
+
+
+@pytest.mark.parametrize("seats", [4, -1, [0, 1], 1.0, "0", None, [0, 0, 4]], ids=repr)
+def test_seats_that_are_none_are_not_observed(seats: Any) -> None:
+    env = SelfPlayEnv(3)
+    env.reset(seed=1)
+    with pytest.raises(ValueError, match="seats must be a seat 0 to 3"):
+        env.observe(seats)
+
+
 def test_views_are_those_of_the_match(amount: Callable[..., int]) -> None:
     env = SelfPlayEnv(3, "no_trump")
     tables, rng = Tables(env, 2), random.Random(5)
@@ -407,7 +433,7 @@ def test_returns_of_a_batch_add_up(autoreset: bool, amount: Callable[..., int]) 
         for kind, env in envs.items():
             turn = env.step(actions)
             sums[kind][going] += turn.rewards[going]
-        ends[going] += turn.terminated[going]
+        ends[going] += turn.terminations[going]
         extra |= going & turn.deal_over & ~turn.match_over
         going &= ~turn.match_over
     assert extra.any()

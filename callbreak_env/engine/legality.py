@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from callbreak_env.engine._jit import kernel, store_bits
+from callbreak_env.actions import BID_OFFSET, MAX_BID, NUM_ACTIONS
+from callbreak_env.cards import NUM_CARDS
+from callbreak_env.engine._jit import inlined, kernel, store_bits
 from callbreak_env.engine.state import (
     ABOVE,
     BID_RANGE,
@@ -34,14 +36,14 @@ BIDS_FLAG = np.uint64(1 << 63)
 _SPADES = 3
 
 
-@kernel(forceinline=True)
+@inlined()
 def r5_bids(rules: Record) -> CardSet:
     """R5, H9: the legal bids, bit b for a bid of b."""
     upto = (np.uint64(2) << np.uint64(rules["max_bid"])) - np.uint64(1)
     return upto & ~((np.uint64(1) << np.uint64(rules["min_bid"])) - np.uint64(1))
 
 
-@kernel(forceinline=True)
+@inlined()
 def r7_first_lead(table: Record, rules: Record, hand: CardSet) -> CardSet:
     """R7: no spade leads the first trick, unless the leader holds only spades (off by H6, H7)."""
     if table["trick_no"] == 0 and not rules["first_led"] and not rules["free_spade_lead"]:
@@ -51,7 +53,7 @@ def r7_first_lead(table: Record, rules: Record, hand: CardSet) -> CardSet:
     return hand
 
 
-@kernel(forceinline=True)
+@inlined()
 def must_beat_led(table: Record, rules: Record) -> bool:
     """R8, H10: whether a follower must beat the led suit's best card in this trick, if able.
 
@@ -62,7 +64,7 @@ def must_beat_led(table: Record, rules: Record) -> bool:
     return bool(rules["beat_when_trumped"]) or int(table["best_trump"]) < 0
 
 
-@kernel(forceinline=True)
+@inlined()
 def r8_follow(table: Record, rules: Record, following: CardSet) -> CardSet:
     """R8: from the cards of the led suit, those that beat its best card if any do; otherwise all."""
     if must_beat_led(table, rules):
@@ -72,7 +74,7 @@ def r8_follow(table: Record, rules: Record, following: CardSet) -> CardSet:
     return following
 
 
-@kernel(forceinline=True)
+@inlined()
 def r9_trump(table: Record, rules: Record, hand: CardSet, trumps: CardSet) -> CardSet:
     """R9: void in the led suit: a trump, higher than the trick's trumps if possible; H10 frees the rest."""
     best = int(table["best_trump"])
@@ -84,7 +86,7 @@ def r9_trump(table: Record, rules: Record, hand: CardSet, trumps: CardSet) -> Ca
     return trumps if rules["undertrump"] else hand
 
 
-@kernel(forceinline=True)
+@inlined()
 def legal_cards(table: Record, rules: Record) -> CardSet:
     """The cards that the seat to act may play (R6-R10)."""
     hand = table["hands"][int(table["seat"])]
@@ -99,7 +101,7 @@ def legal_cards(table: Record, rules: Record) -> CardSet:
     return hand  # R10
 
 
-@kernel(forceinline=True)
+@inlined()
 def legal_set(table: Record, rules: Record) -> CardSet:
     """What the seat to act may do: while bidding bit b for a bid of b, while playing bit c for card c."""
     phase = int(table["phase"])
@@ -110,38 +112,38 @@ def legal_set(table: Record, rules: Record) -> CardSet:
     return legal_cards(table, rules)
 
 
-@kernel(forceinline=True)
+@inlined()
 def legal_word(table: Record, rules: Record) -> CardSet:
     """``legal_set`` with bit 63 while bidding: all that tells which action ids are legal, in one word."""
     word = legal_set(table, rules)
     return word | BIDS_FLAG if int(table["phase"]) == BIDDING else word
 
 
-@kernel(forceinline=True)
+@inlined()
 def word_allows(word: CardSet, action: int) -> bool:
     """Whether a ``legal_word`` has an action id; any integer is answered."""
-    index = int(action) - 51 if word >= BIDS_FLAG else int(action)
-    return 0 <= index < 52 and word >> np.uint64(index) & np.uint64(1) != _EMPTY
+    index = int(action) - BID_OFFSET if word >= BIDS_FLAG else int(action)
+    return 0 <= index < NUM_CARDS and word >> np.uint64(index) & np.uint64(1) != _EMPTY
 
 
-@kernel(forceinline=True)
+@inlined()
 def write_word(word: CardSet, mask: Array) -> None:
     """Write a ``legal_word`` into ``mask`` ([65] int8, one contiguous row)."""
     if word >= BIDS_FLAG:
-        store_bits(mask, 0, word << np.uint64(51))
-        mask[64] = word >> np.uint64(13) & np.uint64(1)
+        store_bits(mask, 0, word << np.uint64(BID_OFFSET))
+        mask[NUM_ACTIONS - 1] = word >> np.uint64(MAX_BID) & np.uint64(1)
     else:
         store_bits(mask, 0, word)
-        mask[64] = 0
+        mask[NUM_ACTIONS - 1] = 0
 
 
-@kernel(forceinline=True)
+@inlined()
 def is_legal(table: Record, rules: Record, action: int) -> bool:
     """Whether the seat to act may take an action id; any integer is answered."""
     return bool(word_allows(legal_word(table, rules), action))
 
 
-@kernel(forceinline=True)
+@inlined()
 def write_mask(table: Record, rules: Record, mask: Array) -> None:
     """Write the legal mask of the seat to act into ``mask`` ([65] int8); all zeros when over."""
     write_word(legal_word(table, rules), mask)
@@ -153,13 +155,13 @@ def violation(table: Record, rules: Record, action: int) -> int:
     phase = int(table["phase"])
     if phase == OVER:
         return MATCH_IS_OVER
-    if action < 0 or action > 64:
+    if action < 0 or action >= NUM_ACTIONS:
         return NO_SUCH_ACTION
     if is_legal(table, rules, action):
         return LEGAL
     if phase == BIDDING:
-        return BID_RANGE if action > 51 else CARD_WHILE_BIDDING
-    if action > 51:
+        return BID_RANGE if action > BID_OFFSET else CARD_WHILE_BIDDING
+    if action > BID_OFFSET:
         return BID_WHILE_PLAYING
     hand = table["hands"][int(table["seat"])]
     if hand >> np.uint64(action) & np.uint64(1) == _EMPTY:
@@ -175,7 +177,7 @@ def violation(table: Record, rules: Record, action: int) -> int:
     return MUST_OVERTRUMP if only_winners or SUIT_OF[action] == int(table["trump"]) else MUST_TRUMP
 
 
-@kernel(forceinline=True)
+@inlined()
 def prove_lead(table: Record, rules: Record, seat: int, card: int) -> None:
     """What a lead proves: a spade led to the first trick under R7, that the leader holds only spades."""
     spades = SUIT_SETS[_SPADES]
@@ -183,7 +185,7 @@ def prove_lead(table: Record, rules: Record, seat: int, card: int) -> None:
         table["may_hold"][seat] &= spades
 
 
-@kernel(forceinline=True)
+@inlined()
 def prove_follow(table: Record, rules: Record, seat: int, card: int) -> None:
     """What a play to a trick proves of the seat's other cards, before the card is added to the trick."""
     trump = int(table["trump"])

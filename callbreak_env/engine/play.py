@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from callbreak_env.engine._jit import kernel
+from callbreak_env.actions import BID_OFFSET
+from callbreak_env.engine._jit import inlined, kernel
 from callbreak_env.engine.dealing import cut_for_dealer, start_deal
 from callbreak_env.engine.legality import (
     is_legal,
@@ -63,11 +64,11 @@ def h2_thrown_in(table: Record, rules: Record) -> bool:
     return bool(total < rules["min_total_bid"])
 
 
-@kernel(forceinline=True)
+@inlined()
 def bid(table: Record, rules: Record, decks: Array, action: int) -> int:
     """R5: one bid; the last one opens the play, or has the deal dealt again (H2)."""
     seat = int(table["seat"])
-    table["bids"][seat] = action - 51
+    table["bids"][seat] = action - BID_OFFSET
     after = NEXT_SEAT[int(table["active"]), seat]
     table["seat"] = after
     if after != int(table["leader"]):
@@ -124,7 +125,7 @@ def end_deal(table: Record, rules: Record, decks: Array) -> int:
     return end_match(table, top)
 
 
-@kernel(forceinline=True)
+@inlined()
 def r11_add(table: Record, seat: int, card: int) -> None:
     """R11: a card joins the trick: the highest trump wins it, or the highest card of the led suit."""
     if table["in_trick"] == 0:
@@ -142,7 +143,7 @@ def r11_add(table: Record, seat: int, card: int) -> None:
         table["trick_seat"] = seat
 
 
-@kernel(forceinline=True)
+@inlined()
 def play_card(table: Record, rules: Record, decks: Array, card: int) -> int:
     """R6: one card; the last of a trick gives it to its winner, who leads the next."""
     seat = int(table["seat"])
@@ -180,7 +181,7 @@ def play_card(table: Record, rules: Record, decks: Array, card: int) -> int:
     return end_deal(table, rules, decks)
 
 
-@kernel(forceinline=True)
+@inlined()
 def step(table: Record, rules: Record, decks: Array, action: int) -> int:
     """Take one legal action; returns what it brought about (TRICK_END, DEAL_END, MATCH_END, REDEAL)."""
     if int(table["phase"]) == BIDDING:

@@ -59,6 +59,20 @@ def play_out(
 
 
 @kernel(nogil=True)
+def playable_rows(first: int, end: int, tables: Array, rules: Array, actions: Array, playable: Array) -> int:
+    """Which tables ([K] TABLE) ``can_play_out`` with their actions ([K] int64), into ``playable`` ([K] bool).
+
+    Returns:
+        How many cannot.
+    """
+    bad = 0
+    for k in range(first, end):
+        playable[k] = can_play_out(tables[k], rules[0], actions[k])
+        bad += not playable[k]
+    return bad
+
+
+@kernel(nogil=True)
 def play_out_rows(
     first: int,
     end: int,
@@ -69,34 +83,27 @@ def play_out_rows(
     seed: int,
     points: Array,
 ) -> int:
-    """R playouts of each of some tables; the tables stay as they are.
+    """R playouts of each of K tables, a row each; the tables stay as they are.
 
     Args:
-        first: of the tables to do.
-        end: of the tables to do.
-        tables: [K] TABLE.
+        first: of the rows to do.
+        end: of the rows to do.
+        tables: [K] TABLE, playable.
         rules: [1] RULES.
         actions: [K] int64, the first of each; NONE leaves it to the policy.
         policies: [4] int64, by seat.
-        seed: playout r of table k is number ``k * R + r`` under it.
+        seed: playout r of table k is row and number ``k * R + r`` under it.
         points: [K, R, 4] int32, written: tenths.
-
-    Returns:
-        How many tables cannot be played out, or not with that action; nothing is written for them.
     """
     table = np.empty_like(tables[:1])
     last = np.empty_like(rules[:1])
     repeats = points.shape[1]
-    bad = 0
-    for k in range(first, end):
-        if not can_play_out(tables[k], rules[0], actions[k]):
-            bad += 1
-            continue
+    for row in range(first, end):
+        k, r = row // repeats, row % repeats
+        table[0] = tables[k]
         last[0] = rules[0]
-        last_deal(tables[k], last)
-        for r in range(repeats):
-            table[0] = tables[k]
-            play_out(table[0], last[0], actions[k], policies, np.uint64(seed), np.uint64(k * repeats + r))
-            for seat in range(4):
-                points[k, r, seat] = table[0]["points"][seat]
-    return bad
+        last_deal(table[0], last)
+        play_out(table[0], last[0], actions[k], policies, np.uint64(seed), np.uint64(row))
+        for seat in range(4):
+            points[k, r, seat] = table[0]["points"][seat]
+    return 0

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 
-from callbreak_env.engine._jit import kernel
+from callbreak_env.engine._jit import inlined
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MUL0, _MUL1 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -27,14 +27,14 @@ def _wrapping(function: F) -> F:
     return np.errstate(over="ignore")(function) if numba.config.DISABLE_JIT else function
 
 
-@kernel(forceinline=True)
+@inlined()
 @_wrapping
 def next_state(state: np.uint64) -> np.uint64:
     """The state after this one."""
     return state + GOLDEN
 
 
-@kernel(forceinline=True)
+@inlined()
 @_wrapping
 def mix(state: np.uint64) -> np.uint64:
     """The number that belongs to a state: a bijection of 64 bits."""
@@ -43,7 +43,7 @@ def mix(state: np.uint64) -> np.uint64:
     return state ^ (state >> np.uint64(31))
 
 
-@kernel(forceinline=True)
+@inlined()
 @_wrapping
 def keyed(seed: np.uint64, match: np.uint64, count: np.uint64) -> np.uint64:
     """64 random bits that are a function of three numbers.

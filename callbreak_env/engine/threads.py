@@ -130,4 +130,4 @@ def _parts(bounds: npt.NDArray[np.int64], *args: Any) -> int:
 @functools.lru_cache(maxsize=1)
 def _pool(process: int) -> ThreadPoolExecutor:
     """Python's threads of one process: a forked one has none of its parent's, and has another number."""
-    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="callbreak_env")
+    return ThreadPoolExecutor(usable_cores(), thread_name_prefix="callbreak_env")

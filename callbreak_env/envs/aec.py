@@ -18,7 +18,8 @@ from callbreak_env.cards import NUM_SEATS
 from callbreak_env.checks import check_choice, check_seed
 from callbreak_env.engine.scoring import REWARDS, rewards_of
 from callbreak_env.engine.state import DEAL_END, MATCH_END
-from callbreak_env.envs.rendering import (
+from callbreak_env.envs.shared import (
+    ILLEGAL_REWARD,
     RENDER_MODES,
     check_options,
     check_render_mode,
@@ -31,7 +32,6 @@ from callbreak_env.observation import STATE_WIDTH, encode, encode_state, new_spa
 from callbreak_env.rules import Rules, as_rules
 
 AGENTS = [f"player_{seat}" for seat in range(NUM_SEATS)]
-ILLEGAL_REWARD = -13.0
 
 Observation = dict[str, npt.NDArray[Any]]
 

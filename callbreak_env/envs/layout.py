@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from gymnasium import spaces
 
+from callbreak_env.actions import NUM_ACTIONS
 from callbreak_env.checks import check_choice
 from callbreak_env.engine.state import Array
-from callbreak_env.observation import FIELDS, HISTORY_WIDTH, RULES_AT, WIDTH, new_space, put_rules
+from callbreak_env.observation import DTYPES, HISTORY_WIDTH, RULES_AT, SCALES, WIDTH, new_space, put_rules
 
 ENCODINGS = ("flat", "history")
-DTYPES = ("float32", "int8")
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,10 @@ class Layout:
     dtype: np.dtype[np.generic]
     space: spaces.Box
     rules_shown: Array
+
+    def empty(self, rows: int) -> tuple[Array, npt.NDArray[np.int8]]:
+        """Unwritten observations and masks of so many rows: [rows, width] and [rows, 65]."""
+        return np.empty((rows, self.width), self.dtype), np.empty((rows, NUM_ACTIONS), np.int8)
 
 
 def new_layout(rules: Array, encoding: str | None, dtype: str) -> Layout:
@@ -53,5 +58,5 @@ def new_layout(rules: Array, encoding: str | None, dtype: str) -> Layout:
 
 def _exact_space() -> spaces.Box:
     """The space of an int8 row: every field as it is, up to its scale."""
-    high = np.concatenate([np.broadcast_to(field.scale, field.size) for field in FIELDS]).astype(np.int8)
+    high = SCALES.astype(np.int8)
     return spaces.Box(-high, high, dtype=np.int8)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from callbreak_env.engine._jit import kernel
+from callbreak_env.engine._jit import inlined, kernel
 from callbreak_env.engine.dealing import draw_learner
 from callbreak_env.engine.legality import legal_word, word_allows, write_word
 from callbreak_env.engine.play import start_match, step
@@ -15,6 +15,7 @@ from callbreak_env.engine.policies import ASK, policy_action
 from callbreak_env.engine.scoring import put_rewards
 from callbreak_env.engine.state import DEAL_END, MATCH_END, NONE, Array, Record
 from callbreak_env.envs.rows import put_row
+from callbreak_env.envs.shared import ILLEGAL_REWARD
 
 DUMMY = np.uint64(1)
 """The legal word of a learner that is done: action 0, for samplers that cannot bear an empty mask."""
@@ -39,7 +40,7 @@ def _start(
     done[i] = False
 
 
-@kernel(forceinline=True)
+@inlined()
 def _act(
     i: int,
     tables: Array,
@@ -62,7 +63,7 @@ def _act(
         done[i] = happened & MATCH_END != 0 or int(table["active"]) >> learner & 1 == 0
 
 
-@kernel(forceinline=True)
+@inlined()
 def _settle(
     i: int,
     tables: Array,
@@ -168,7 +169,6 @@ def step_learners(
     words: Array,
     restart: bool,
     seat: int,
-    penalty: float,
     illegal: Array,
     tables: Array,
     rules: Array,
@@ -182,8 +182,8 @@ def step_learners(
 ) -> int:
     """The learners act ([N] int64), and play goes on to their next turns.
 
-    An action that the row's ``legal_word`` does not allow ends the match for its learner, with ``penalty``
-    as its reward. A row that is done ignores its action: with ``restart`` its next match starts (the
+    An action that the row's ``legal_word`` does not allow ends the match for its learner, with
+    ``ILLEGAL_REWARD``. A row that is done ignores its action: with ``restart`` its next match starts (the
     NEXT_STEP autoreset of Gymnasium), else it stays.
 
     Returns:
@@ -203,7 +203,7 @@ def step_learners(
         else:
             illegal[i] = True
             done[i] = True
-            rewards[i] = penalty
+            rewards[i] = ILLEGAL_REWARD
             count += 1
         _settle(i, tables, rules[0], decks, kind, policies, learners, rewards, done, asks, paid)
     return count
@@ -214,7 +214,7 @@ def show_learners(
     first: int,
     end: int,
     rows: Array,
-    viewers: Array,
+    learners: Array,
     done: Array,
     tables: Array,
     rules: Array,
@@ -223,10 +223,14 @@ def show_learners(
     observations: Array,
     masks: Array,
 ) -> int:
-    """What viewers ([N] int8) see and may do at the tables of some rows ([K]), into arrays of K rows."""
+    """What the seat to act, or the learner if it is done, sees at some rows ([K]), into arrays of K rows.
+
+    That is the learner or, where one is to be asked, the opponent.
+    """
     for k in range(first, end):
         i = rows[k]
+        viewer = int(learners[i]) if done[i] else int(tables[i]["seat"])
         words[k] = DUMMY if done[i] else legal_word(tables[i], rules[0])
         write_word(words[k], masks[k])
-        put_row(tables[i], rules[0], rules_shown, int(viewers[i]), observations[k])
+        put_row(tables[i], rules[0], rules_shown, viewer, observations[k])
     return 0

@@ -14,12 +14,11 @@ import numpy.typing as npt
 from callbreak_env.actions import NUM_ACTIONS
 from callbreak_env.cards import NUM_SEATS
 from callbreak_env.checks import check_choice, check_count, check_int, check_seat
-from callbreak_env.engine.legality import is_legal
 from callbreak_env.engine.policies import ASK, POLICIES
 from callbreak_env.engine.scoring import REWARDS
 from callbreak_env.engine.state import NO_DECKS, NONE, TABLE, Array, rules_record
 from callbreak_env.engine.threads import check_threads, run_rows
-from callbreak_env.envs.layout import ENCODINGS, new_layout
+from callbreak_env.envs.layout import ENCODINGS, Layout, new_layout
 from callbreak_env.envs.learner_rows import resume_learners, show_learners, start_learners, step_learners
 from callbreak_env.envs.rows import count_illegal, mask_rows, sample_rows
 from callbreak_env.errors import CallBreakError
@@ -29,7 +28,6 @@ from callbreak_env.rules import Rules, as_rules
 from callbreak_env.table import View
 
 ILLEGAL = ("penalty", "raise")
-ILLEGAL_REWARD = -13.0
 OPPONENTS = NUM_SEATS - 1
 
 Opponents = str | Agent | BatchAgent | Sequence[str | Agent | BatchAgent]
@@ -37,6 +35,9 @@ Opponents = str | Agent | BatchAgent | Sequence[str | Agent | BatchAgent]
 
 class Learners:
     """N tables with one learner each. Arguments as in ``CallBreakEnv`` and ``CallBreakVectorEnv``.
+
+    ``one_table``: it is the single environment's: agents that act by views may be opponents, and errors name
+    no row.
 
     Attributes:
         learners: [N] int8, the learner's seat.
@@ -48,15 +49,17 @@ class Learners:
     def __init__(
         self,
         num_envs: int,
+        *,
         rules: Rules | str | None,
-        deals: int | None,
         opponents: Opponents,
         seat: int | None,
         reward: str,
+        illegal: str,
         encoding: str,
         dtype: str,
-        illegal: str,
+        deals: int | None,
         threads: int | None,
+        one_table: bool = False,
     ) -> None:
         self.num_envs = check_count(num_envs, "num_envs")
         self.rules = as_rules(rules)
@@ -69,7 +72,8 @@ class Learners:
         self._record = rules_record(self.rules)
         self.layout = new_layout(self._record, check_choice(encoding, "encoding", ENCODINGS), dtype)
         self._asked_layout = new_layout(self._record, "flat", "float32")
-        self.opponents = check_opponents(opponents, one_table=self.num_envs == 1)
+        self._one_table = one_table
+        self.opponents = check_opponents(opponents, one_table)
         self._policies = np.array(
             [POLICIES[o] if isinstance(o, str) else ASK for o in self.opponents], np.int64
         )
@@ -84,7 +88,6 @@ class Learners:
         self._asks = np.full(num_envs, NONE, np.int8)
         self._words = np.zeros(num_envs, np.uint64)
         self._rows = np.arange(num_envs)
-        self._nobody_done = np.zeros(num_envs, np.bool_)
 
     def start(
         self,
@@ -96,10 +99,9 @@ class Learners:
     ) -> None:
         """A new match at some tables ([K]), number ``numbers`` under ``seeds``, up to the learner's turn."""
         self._decks = decks
-        with self._all_or_nothing():
-            self._run(start_learners, len(rows), rows, seeds, numbers, dealer, self.seat)
-            self._reset_agents(rows)
-            self._ask()
+        self._run(start_learners, len(rows), rows, seeds, numbers, dealer, self.seat)
+        self._reset_agents(rows)
+        self._ask()
 
     def restart_done(self) -> tuple[npt.NDArray[np.int64], Array, npt.NDArray[np.int8]]:
         """The next match at every table that is done: their rows ([K]), and what was last seen there."""
@@ -109,7 +111,7 @@ class Learners:
         self.start(rows, tables["seed"], tables["match"] + np.uint64(1))
         return rows, observations, masks
 
-    def step(self, actions: Any, restart: bool) -> None:
+    def step(self, actions: Any, *, restart: bool, given: Any = None) -> None:
         """The learners act ([N]); with ``restart``, a row that is done starts its next match instead.
 
         Raises:
@@ -117,25 +119,18 @@ class Learners:
         """
         chosen = check_actions(actions, self.num_envs)
         if self._raise:
-            self._refuse(chosen, actions)
+            self._refuse(chosen, actions if given is None else given)
         again = np.flatnonzero(self.done) if restart else self._rows[:0]
-        with self._all_or_nothing():
-            self._run(
-                step_learners,
-                self.num_envs,
-                chosen,
-                self._words,
-                restart,
-                self.seat,
-                ILLEGAL_REWARD,
-                self.illegal,
-            )
-            self._reset_agents(again)
-            self._ask()
+        self._run(step_learners, self.num_envs, chosen, self._words, restart, self.seat, self.illegal)
+        self._reset_agents(again)
+        self._ask()
 
     @contextlib.contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Undo what was done at the tables if an opponent fails on the way."""
+    def all_or_nothing(self) -> Iterator[None]:
+        """Undo what is done at the tables in its block if an opponent that is asked fails on the way."""
+        if not self._asking:
+            yield
+            return
         changed: tuple[Array, ...] = (
             self.tables,
             self.learners,
@@ -144,11 +139,12 @@ class Learners:
             self.illegal,
             self._asks,
         )
-        before = [array.copy() for array in changed] if self._asking else []
+        before, decks = [array.copy() for array in changed], self._decks
         try:
             yield
         except BaseException:
-            for array, kept in zip(changed, before, strict=False):
+            self._decks = decks
+            for array, kept in zip(changed, before, strict=True):
                 array[...] = kept
             raise
 
@@ -160,16 +156,12 @@ class Learners:
 
     def show(self, observations: Array, masks: Array) -> None:
         """What every learner sees and may do, into [N, width] and [N, 65]; done: its seat, and a dummy."""
-        self._show(
-            self._rows, self.learners, self.done, self.layout.rules_shown, self._words, observations, masks
-        )
+        self._show(self._rows, self.layout, self._words, observations, masks)
 
     def show_rows(self, rows: npt.NDArray[np.int64]) -> tuple[Array, npt.NDArray[np.int8]]:
         """``show`` for some rows ([K]), into fresh arrays; the legal actions in force stay as they are."""
-        observations = np.empty((len(rows), self.layout.width), self.layout.dtype)
-        masks = np.empty((len(rows), NUM_ACTIONS), np.int8)
-        words = np.empty(len(rows), np.uint64)
-        self._show(rows, self.learners, self.done, self.layout.rules_shown, words, observations, masks)
+        observations, masks = self.layout.empty(len(rows))
+        self._show(rows, self.layout, np.empty(len(rows), np.uint64), observations, masks)
         return observations, masks
 
     def sample_actions(self) -> npt.NDArray[np.int64]:
@@ -189,8 +181,8 @@ class Learners:
     def _refuse(self, actions: npt.NDArray[np.int64], given: Any) -> None:
         words = np.where(self.done, np.uint64(0), self._words)
         if run_rows(count_illegal, self.num_envs, self.threads, words, actions):
-            if self.num_envs == 1:
-                raise illegal_at(self.tables, self.rules, 0, int(given[0]))
+            if self._one_table:
+                raise illegal_at(self.tables, self.rules, 0, given[0])
             raise refuse_rows(self.tables, self.rules, words, given)
 
     def _run(self, kernel: Any, rows: int, *args: Any) -> None:
@@ -210,23 +202,13 @@ class Learners:
             self._asks,
         )
 
-    def _show(self, rows: Array, viewers: Array, done: Array, rules_shown: Array, *out: Array) -> None:
-        run_rows(
-            show_learners,
-            len(rows),
-            self.threads,
-            rows,
-            viewers,
-            done,
-            self.tables,
-            self._record,
-            rules_shown,
-            *out,
-        )
+    def _show(self, rows: Array, layout: Layout, *out: Array) -> None:
+        shown = (rows, self.learners, self.done, self.tables, self._record, layout.rules_shown)
+        run_rows(show_learners, len(rows), self.threads, *shown, *out)
 
     def _reset_agents(self, rows: npt.NDArray[np.int64]) -> None:
         """A match has begun at some tables: tell the opponents that keep something in mind."""
-        if not len(rows) or self.num_envs > 1:
+        if not (len(rows) and self._one_table):
             return
         table = self.tables[0]
         for k, opponent in enumerate(self.opponents):
@@ -246,26 +228,21 @@ class Learners:
 
     def _answer(self, opponent: Any, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """What an opponent does at some tables ([K] int64), or a ValueError that names it."""
-        seats = self.tables["seat"].copy()
         try:
             if isinstance(opponent, BatchAgent):
-                return self._answer_batch(opponent, rows, seats)
-            given = opponent.act(View(self.tables, self.rules, int(seats[0])))
-            action = max(-(2**62), min(2**62, check_int(given, "its action")))
-            if not is_legal(self.tables[0], self._record[0], action):
+                return self._answer_batch(opponent, rows)
+            view = View(self.tables, self.rules, int(self.tables["seat"][0]))
+            action = check_int(opponent.act(view), "its action")
+            if action not in view.legal_actions():
                 raise illegal_at(self.tables, self.rules, 0, action)
         except ValueError as error:
             raise CallBreakError(f"opponent {opponent.name!r}: {error}") from error
         return np.array([action])
 
-    def _answer_batch(
-        self, opponent: BatchAgent, rows: npt.NDArray[np.int64], seats: npt.NDArray[np.int8]
-    ) -> npt.NDArray[np.int64]:
-        layout = self._asked_layout
-        observations = np.empty((len(rows), layout.width), layout.dtype)
-        masks = np.empty((len(rows), NUM_ACTIONS), np.int8)
+    def _answer_batch(self, opponent: BatchAgent, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        observations, masks = self._asked_layout.empty(len(rows))
         words = np.empty(len(rows), np.uint64)
-        self._show(rows, seats, self._nobody_done, layout.rules_shown, words, observations, masks)
+        self._show(rows, self._asked_layout, words, observations, masks)
         given = opponent.act_batch(observations, masks, self._rng)
         actions = check_actions(given, len(rows))
         if run_rows(count_illegal, len(rows), self.threads, words, actions):
@@ -279,11 +256,11 @@ def check_opponents(opponents: Any, one_table: bool) -> list[Any]:
     Raises:
         ValueError: no such name, not one or three, or an agent that cannot play at many tables.
     """
-    if isinstance(opponents, (str, type, Agent, BatchAgent)):
+    if not isinstance(opponents, (list, tuple)):
         # One agent in three seats would be told of three matches at once.
         opponents = [opponents, copy.deepcopy(opponents), copy.deepcopy(opponents)]
-    if not isinstance(opponents, (list, tuple)) or len(opponents) != OPPONENTS:
-        raise ValueError(f"opponents must be one agent or name, or {OPPONENTS}, not {opponents!r:.80}")
+    if len(opponents) != OPPONENTS:
+        raise ValueError(f"opponents must be one, or {OPPONENTS}, not {len(opponents)}")
     return [_check_opponent(opponent, one_table) for opponent in opponents]
 
 
@@ -301,4 +278,9 @@ def _check_opponent(opponent: Any, one_table: bool) -> Any:
             f"opponent {opponent.name!r} plays at one table at a time: a vector environment needs act_batch "
             "(policy.BatchAgent), or vectorization_mode='sync'"
         )
-    raise ValueError(f"an opponent must be a name, an Agent or a BatchAgent, not {type(opponent).__name__}")
+    wanted = ("name", "act_batch") if hasattr(opponent, "act_batch") else ("name", "reset", "act")
+    lacking = ", ".join(name for name in wanted if not hasattr(opponent, name))
+    raise ValueError(
+        f"opponents must be names, Agents or BatchAgents (callbreak_env.policy): "
+        f"{type(opponent).__name__} has no {lacking}"
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from callbreak_env.engine._jit import kernel
+from callbreak_env.engine._jit import inlined, kernel
 from callbreak_env.engine.legality import legal_word, word_allows, write_word
 from callbreak_env.engine.play import start_match, step
 from callbreak_env.engine.policies import decision_random, uniform_choice
@@ -28,7 +28,7 @@ MATCHES_APART = np.uint64(1 << 32)
 """Self-play: table i plays the matches i, i + 2**32, i + 2 * 2**32, ... under the seed."""
 
 
-@kernel(forceinline=True)
+@inlined()
 def put_row(table: Record, rules: Record, rules_shown: Array, viewer: int, out: Array) -> None:
     """One seat's observation into a row: flat (float32, int8), history (int16), or nothing (0 slots).
 
@@ -84,10 +84,20 @@ def state_rows(first: int, end: int, tables: Array, rules: Array, viewers: Array
     return 0
 
 
+@kernel(nogil=True)
+def observe_rows(
+    first: int, end: int, tables: Array, rules: Array, rules_shown: Array, viewers: Array, observations: Array
+) -> int:
+    """What one seat sees at each table ([N] int64, the seats), into ``observations``."""
+    for i in range(first, end):
+        put_row(tables[i], rules[0], rules_shown, viewers[i], observations[i])
+    return 0
+
+
 # --- self-play: a row is the seat to act ---
 
 
-@kernel(forceinline=True)
+@inlined()
 def _show_seat(
     table: Record,
     rules: Record,

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from gymnasium import spaces
 
 from callbreak_env.actions import NUM_ACTIONS
 from callbreak_env.cards import NUM_SEATS
@@ -18,6 +19,7 @@ from callbreak_env.envs.layout import new_layout
 from callbreak_env.envs.rows import (
     MATCHES_APART,
     count_illegal,
+    observe_rows,
     sample_rows,
     start_rows,
     state_rows,
@@ -38,17 +40,17 @@ class Turn(NamedTuple):
         action_mask: [N, 65] int8, 1 = legal for it.
         seat: [N] int8, the seat to act; -1 where the match is over and stays so.
         rewards: [N, 4] float32, of this step, by seat.
-        terminated: [N, 4] bool, by seat: its match ended with this step, for all in it, or (R15) because it
+        terminations: [N, 4] bool, by seat: its match ended with this step, for all in it, or (R15) because it
             is not in the extra deal that follows.
         deal_over: [N] bool: a deal was scored.
-        match_over: [N] bool: the match ended; what is observed belongs to the next one.
+        match_over: [N] bool: the match ended; with ``autoreset`` what is observed belongs to the next one.
     """
 
     observation: Array
     action_mask: npt.NDArray[np.int8]
     seat: npt.NDArray[np.int8]
     rewards: npt.NDArray[np.float32]
-    terminated: npt.NDArray[np.bool_]
+    terminations: npt.NDArray[np.bool_]
     deal_over: npt.NDArray[np.bool_]
     match_over: npt.NDArray[np.bool_]
 
@@ -71,8 +73,9 @@ class SelfPlayEnv:
         dtype: of the flat encoding: ``"float32"``, fields over their scale; ``"int8"``, a quarter of the
             memory and twice as fast: fields as they are, all of them exact but ``totals``, which are rounded
             to whole points. ``float32 = int8 / scale``, with the scales of ``observation.FIELDS``.
-        threads: at most so many share the rows; None: one for each core that the process may use. The
-            results do not depend on it.
+        threads: at most so many share the rows (of 1,024 or more each); None: one for each core that the
+            process may use. The results do not depend on it. It pays where the cores are idle: threads that
+            wait for each other beside a network on the same cores make both slower.
         autoreset: whether the next match starts in the step that ends one. Without, the table stays as it
             is: ``seat`` -1, an empty mask, any action.
         copy: False returns the same arrays from every call, overwritten by the next one.
@@ -89,7 +92,7 @@ class SelfPlayEnv:
         reward: str = "points",
         encoding: str | None = "flat",
         dtype: str = "float32",
-        threads: int | None = None,
+        threads: int | None = 1,
         autoreset: bool = True,
         copy: bool = True,
     ) -> None:
@@ -103,9 +106,9 @@ class SelfPlayEnv:
         self._record = rules_record(self.rules)
         self._layout = new_layout(self._record, encoding, dtype)
         self.single_observation_space = self._layout.space
+        self.single_action_space = spaces.Discrete(NUM_ACTIONS)
         self._tables = np.zeros(num_envs, TABLE)
         self._words = np.zeros(num_envs, np.uint64)
-        self._numbers = np.zeros(num_envs, np.uint64)
         self._seed: int | None = None
         wide = (self._layout.width,)
         self._shapes: tuple[tuple[tuple[int, ...], Any], ...] = (
@@ -147,11 +150,11 @@ class SelfPlayEnv:
         seed = None if seed is None else check_seed(seed)
         turn = self._room(out)
         if seed is None and self._seed is not None:
-            self._numbers = self._tables["match"] + MATCHES_APART
+            numbers = self._tables["match"] + MATCHES_APART
         else:
             self._seed = secrets.randbits(63) if seed is None else seed
-            self._numbers = np.arange(self.num_envs, dtype=np.uint64)
-        self._run(start_rows, self._seed, self._numbers, self._words, *turn[:3])
+            numbers = np.arange(self.num_envs, dtype=np.uint64)
+        self._run(start_rows, self._seed, numbers, self._words, *turn[:3])
         for array in turn[3:]:
             array[...] = 0
         return turn
@@ -161,7 +164,9 @@ class SelfPlayEnv:
 
         Args:
             actions: [N] whole numbers, one for the seat to act at each table.
-            out: arrays to write into and return, such as a step of a rollout buffer.
+            out: arrays to write into and return, such as a step of a rollout buffer. They get what follows
+                the actions: ``reset(out=buffer.at(0))``, then ``step(actions_t, out=buffer.at(t + 1))``
+                keeps what was seen at ``t`` beside the actions of ``t``.
 
         Raises:
             ValueError: not N whole numbers, or illegal in some rows (the first are named), or an array of
@@ -189,6 +194,25 @@ class SelfPlayEnv:
         actions = np.empty(self.num_envs, np.int64)
         run_rows(sample_rows, self.num_envs, self.threads, self._tables, self._words, actions)
         return actions
+
+    def observe(self, seats: Any) -> Array:
+        """[N, width] what seats that need not be to act see now, for example to value the end of a rollout.
+
+        Args:
+            seats: one seat for all tables, or [N].
+
+        Raises:
+            ValueError: not such seats.
+        """
+        self._check_reset()
+        given = np.asarray(seats)
+        fits = given.dtype.kind in "iu" and given.shape in ((), (self.num_envs,))
+        if not (fits and given.min() >= 0 and given.max() < NUM_SEATS):
+            raise ValueError(f"seats must be a seat 0 to 3, or ({self.num_envs},) of them, not {seats!r:.60}")
+        viewers = np.full(self.num_envs, given, np.int64)
+        observations, _ = self._layout.empty(self.num_envs)
+        self._run(observe_rows, viewers, observations)
+        return observations
 
     def states(self) -> Array:
         """[N, 961] the whole tables for a central critic, as the seat to act places them (``STATE_FIELDS``).

@@ -13,7 +13,7 @@ from callbreak_env.actions import NUM_ACTIONS
 from callbreak_env.checks import check_int, check_seat, check_seed
 from callbreak_env.engine.state import NONE
 from callbreak_env.envs.learners import Learners, Opponents
-from callbreak_env.envs.rendering import (
+from callbreak_env.envs.shared import (
     RENDER_MODES,
     check_options,
     check_render_mode,
@@ -22,6 +22,7 @@ from callbreak_env.envs.rendering import (
 )
 from callbreak_env.errors import NotResetError
 from callbreak_env.match import check_decks
+from callbreak_env.refusals import in_int64
 from callbreak_env.rules import Rules
 from callbreak_env.table import View
 
@@ -29,8 +30,9 @@ from callbreak_env.table import View
 class CallBreakEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
     """Call Break for one learner; three opponents play the other seats. An episode is a match.
 
-    The legal actions are in ``info["action_mask"]`` and ``action_masks()``. The reward is what the learner's
-    seat earned since its last turn. The episode ends with the match, or when an extra deal (R15) is played
+    The legal actions are in ``info["action_mask"]`` and ``action_masks()``, which is
+    ``env.unwrapped.action_masks()`` after ``gymnasium.make``. The reward is what the learner's seat earned
+    since its last turn, in points. The episode ends with the match, or when an extra deal (R15) is played
     without the learner; what is observed then is its last view, with one dummy legal action, 0.
 
     Args:
@@ -65,7 +67,19 @@ class CallBreakEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
         render_mode: str | None = None,
     ) -> None:
         self.render_mode = check_render_mode(render_mode)
-        self._core = Learners(1, rules, deals, opponents, seat, reward, encoding, dtype, illegal, threads=1)
+        self._core = Learners(
+            1,
+            rules=rules,
+            opponents=opponents,
+            seat=seat,
+            reward=reward,
+            illegal=illegal,
+            encoding=encoding,
+            dtype=dtype,
+            deals=deals,
+            threads=1,
+            one_table=True,
+        )
         self.rules = self._core.rules
         self.observation_space = self._core.layout.space
         self.action_space = spaces.Discrete(NUM_ACTIONS)
@@ -93,14 +107,14 @@ class CallBreakEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
         super().reset(seed=seed)
         warn_unknown(options, self._warned)
         if seed is None and self._stream is not None:
-            number = int(self._core.tables["match"][0]) + 1
+            stream, number = self._stream, int(self._core.tables["match"][0]) + 1
         else:
-            self._stream = int(self.np_random.integers(2**63)) if seed is None else seed
-            self._core.seed_agents(self._stream)
-            number = 0
-        rows = np.zeros(1, np.int64)
-        key = np.array([[self._stream], [number]], np.uint64)
-        self._core.start(rows, key[0], key[1], dealer, decks)
+            stream, number = int(self.np_random.integers(2**63)) if seed is None else seed, 0
+            self._core.seed_agents(stream)
+        key = np.array([[stream], [number]], np.uint64)
+        with self._core.all_or_nothing():
+            self._core.start(np.zeros(1, np.int64), key[0], key[1], dealer, decks)
+        self._stream = stream
         return self._shown()
 
     def step(self, action: Any) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]:
@@ -115,8 +129,9 @@ class CallBreakEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
             raise NotResetError("no match is on: call reset() first")
         if isinstance(action, np.ndarray) and action.size == 1:
             action = action.item()
-        number = max(-(2**62), min(2**62, check_int(action, "action")))
-        self._core.step(np.array([number]), restart=False)
+        with self._core.all_or_nothing():
+            number = check_int(action, "action")
+            self._core.step(np.array([in_int64(number)]), restart=False, given=[number])
         observation, info = self._shown()
         if self._core.illegal[0]:
             info["illegal"] = True
@@ -148,9 +163,7 @@ class CallBreakEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
             raise NotResetError("no match has begun: call reset() first")
 
     def _shown(self) -> tuple[npt.NDArray[Any], dict[str, Any]]:
-        layout = self._core.layout
-        observations = np.empty((1, layout.width), layout.dtype)
-        masks = np.empty((1, NUM_ACTIONS), np.int8)
+        observations, masks = self._core.layout.empty(1)
         self._core.show(observations, masks)
         if self.render_mode == "human":
             self.render()

@@ -13,7 +13,7 @@ from gymnasium.vector.utils import batch_space
 from callbreak_env.actions import NUM_ACTIONS
 from callbreak_env.checks import MAX_SEED, check_list, check_seed
 from callbreak_env.envs.learners import Learners, Opponents
-from callbreak_env.envs.rendering import RENDER_MODES, check_options, check_render_mode, show_table
+from callbreak_env.envs.shared import RENDER_MODES, check_options, check_render_mode, show_table
 from callbreak_env.errors import NotResetError
 from callbreak_env.refusals import check_row
 from callbreak_env.rules import Rules
@@ -44,8 +44,7 @@ class CallBreakVectorEnv(VectorEnv[npt.NDArray[Any], _Actions, npt.NDArray[Any]]
             its next step ignores the action and starts the next match. SAME_STEP: the next match starts in
             the step that ends one; the last view is in ``infos["final_obs"]``. DISABLED: the caller resets,
             with ``options={"reset_mask": [N] bool}``.
-        threads: at most so many share the rows; None: one for each core that the process may use. The
-            results do not depend on it.
+        threads: as in ``SelfPlayEnv``.
         copy: False returns the same observations and masks from every call, overwritten by the next.
 
     Raises:
@@ -66,13 +65,22 @@ class CallBreakVectorEnv(VectorEnv[npt.NDArray[Any], _Actions, npt.NDArray[Any]]
         render_mode: str | None = None,
         *,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        threads: int | None = None,
+        threads: int | None = 1,
         copy: bool = True,
     ) -> None:
         self.render_mode = check_render_mode(render_mode)
         self._mode = AutoresetMode(autoreset_mode)
         self._core = Learners(
-            num_envs, rules, deals, opponents, seat, reward, encoding, dtype, illegal, threads
+            num_envs,
+            rules=rules,
+            opponents=opponents,
+            seat=seat,
+            reward=reward,
+            illegal=illegal,
+            encoding=encoding,
+            dtype=dtype,
+            deals=deals,
+            threads=threads,
         )
         self.num_envs = self._core.num_envs
         self.rules = self._core.rules
@@ -86,7 +94,7 @@ class CallBreakVectorEnv(VectorEnv[npt.NDArray[Any], _Actions, npt.NDArray[Any]]
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._started = np.zeros(num_envs, np.bool_)
-        self._arrays = None if copy else self._new_arrays()
+        self._arrays = None if copy else self._core.layout.empty(num_envs)
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
@@ -117,10 +125,11 @@ class CallBreakVectorEnv(VectorEnv[npt.NDArray[Any], _Actions, npt.NDArray[Any]]
                 key = int(self.np_random.integers(2**63))
             if key is not None:
                 keys[k], numbers[k] = key, 0
-        if numbers[0] == 0:
+        if seeds[rows[0]] is not None or not self._started.any():
             self._core.seed_agents(int(keys[0]))
+        with self._core.all_or_nothing():
+            self._core.start(rows, keys, numbers)
         self._started[rows] = True
-        self._core.start(rows, keys, numbers)
         observations, masks = self._show()
         chosen = np.zeros(self.num_envs, np.bool_)
         chosen[rows] = True
@@ -143,11 +152,12 @@ class CallBreakVectorEnv(VectorEnv[npt.NDArray[Any], _Actions, npt.NDArray[Any]]
         if self._mode is AutoresetMode.DISABLED and core.done.any():
             row = int(np.flatnonzero(core.done)[0])
             raise NotResetError(f"row {row} is done: reset it with options={{'reset_mask': ...}}")
-        core.step(actions, restart=self._mode is AutoresetMode.NEXT_STEP)
-        rewards, terminations = core.rewards.copy(), core.done.copy()
-        infos = self._illegal_info()
-        if self._mode is AutoresetMode.SAME_STEP and terminations.any():
-            infos = self._final_info(infos, terminations)
+        with core.all_or_nothing():
+            core.step(actions, restart=self._mode is AutoresetMode.NEXT_STEP)
+            rewards, terminations = core.rewards.copy(), core.done.copy()
+            infos = self._illegal_info()
+            if self._mode is AutoresetMode.SAME_STEP and terminations.any():
+                infos = self._final_info(infos, terminations)
         observations, masks = self._show()
         infos |= {"action_mask": masks, "_action_mask": np.ones(self.num_envs, np.bool_)}
         return observations, rewards, terminations, np.zeros(self.num_envs, np.bool_), infos
@@ -227,14 +237,7 @@ class CallBreakVectorEnv(VectorEnv[npt.NDArray[Any], _Actions, npt.NDArray[Any]]
             raise ValueError(f"there must be a seed for each of {self.num_envs} tables, not {len(listed)}")
         return [None if one is None else check_seed(one, f"seed[{i}]") for i, one in enumerate(listed)]
 
-    def _new_arrays(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.int8]]:
-        layout = self._core.layout
-        return (
-            np.empty((self.num_envs, layout.width), layout.dtype),
-            np.empty((self.num_envs, NUM_ACTIONS), np.int8),
-        )
-
     def _show(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.int8]]:
-        observations, masks = self._arrays or self._new_arrays()
+        observations, masks = self._arrays or self._core.layout.empty(self.num_envs)
         self._core.show(observations, masks)
         return observations, masks

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import VecEnv
 
-from callbreak_env.envs.rendering import show_table
+from callbreak_env.envs.shared import show_table
 from callbreak_env.envs.vector import CallBreakVectorEnv
 
 
@@ -21,13 +21,16 @@ class CallBreakVecEnv(VecEnv):
 
     Args:
         num_envs: tables, N.
-        options: the other arguments of ``CallBreakVectorEnv``, but for ``autoreset_mode``.
+        options: the other arguments of ``CallBreakVectorEnv``, but for ``autoreset_mode`` and ``copy``.
 
     Raises:
         ValueError: an argument is not what it must be.
     """
 
     def __init__(self, num_envs: int, **options: Any) -> None:
+        for name in ("autoreset_mode", "copy"):
+            if name in options:  # SB3 keeps the observations of one step while it takes the next
+                raise ValueError(f"{name}: a VecEnv of SB3 resets in the same step, and its arrays are kept")
         self._env = CallBreakVectorEnv(num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **options)
         super().__init__(
             self._env.num_envs, self._env.single_observation_space, self._env.single_action_space
@@ -81,7 +84,8 @@ class CallBreakVecEnv(VecEnv):
         """The ``seat`` of each table's learner, or an attribute of ``CallBreakVectorEnv``, once a table."""
         rows = list(self._get_indices(indices))
         if attr_name == "seat":
-            return [int(self._env.seats[row]) for row in rows]
+            seats = self._env.seats
+            return [int(seats[row]) for row in rows]
         return [getattr(self._env, attr_name)] * len(rows)
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:

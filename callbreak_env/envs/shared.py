@@ -1,4 +1,4 @@
-"""What the Gymnasium and PettingZoo environments share about render modes and reset options."""
+"""What the Gymnasium and PettingZoo environments share: render modes, reset options, a price."""
 
 from __future__ import annotations
 
@@ -6,13 +6,21 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from callbreak_env.errors import CallBreakError
+
 RENDER_MODES = ("human", "ansi")
+ILLEGAL_REWARD = -13.0
+"""What an illegal action pays where it ends the match."""
+
+
+class RenderModeError(CallBreakError, TypeError):
+    """Also a TypeError: SB3's ``make_vec_env`` asks for "rgb_array" and, at a TypeError, does without."""
 
 
 def check_render_mode(render_mode: Any) -> str | None:
     """``render_mode``, or ValueError if it is none of them."""
     if render_mode not in (None, *RENDER_MODES):
-        raise ValueError(f"render_mode={render_mode!r}: choose None, 'human' or 'ansi'")
+        raise RenderModeError(f"render_mode={render_mode!r}: choose None, 'human' or 'ansi'")
     return render_mode  # type: ignore[no-any-return]
 
 
