@@ -23,6 +23,7 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3.common.env_checker import check_env
+from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import (
     DummyVecEnv,
@@ -39,6 +40,7 @@ from callbreak_env.envs.single import CallBreakEnv
 from callbreak_env.envs.vector import CallBreakVectorEnv
 from callbreak_env.errors import NotResetError
 from callbreak_env.integrations.sb3 import CallBreakVecEnv
+from callbreak_env.observation import WIDTH
 
 TIES = Rules(deals=1, min_bid=4, max_bid=4)
 MIXES: dict[str, dict[str, Any]] = {
@@ -446,3 +448,10 @@ def test_model_in_subprocesses_takes_no_illegal_action() -> None:
     alone.reset(seed=1)
     with pytest.raises(IllegalAction):  # what the workers would have raised
         alone.step(0)
+
+
+@pytest.mark.filterwarnings("ignore:.*rgb_array.*:UserWarning")  # Gymnasium's, of what SB3 asks for first
+def test_make_vec_env_makes_it_by_its_id() -> None:
+    env = make_vec_env("callbreak/CallBreakDeal-v0", 2, seed=3)
+    assert env.reset().shape == (2, WIDTH)
+    assert env.env_method("action_masks")[0].sum() == 12
