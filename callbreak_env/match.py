@@ -172,6 +172,8 @@ class Match(TableFace):
         Raises:
             ValueError: the bytes are not such, or an action in them is illegal.
         """
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise ValueError(f"a match is made from bytes, not from {type(data).__name__}")
         mark, _, rest = bytes(data).partition(b"\n")
         head, _, body = rest.partition(b"\n")
         if mark != _BYTES_MARK:
@@ -182,7 +184,8 @@ class Match(TableFace):
             if not 0 <= NUM_CARDS * count <= len(body):
                 raise ValueError(f"there are no {count} decks in them")
             decks = [list(body[NUM_CARDS * i : NUM_CARDS * (i + 1)]) for i in range(count)]
-            match = cls(rules, seed=told["seed"], number=told["number"], dealer=told["dealer"], decks=decks)
+            seed, dealer = check_seed(told["seed"]), check_seat(told["dealer"], "dealer")
+            match = cls(rules, seed=seed, number=told["number"], dealer=dealer, decks=decks)
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"these are not the bytes of a match: {error}") from None
         actions = np.frombuffer(body[NUM_CARDS * count :], np.uint8)

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from callbreak_env.cards import NUM_SEATS
-from callbreak_env.checks import check_choice, check_count, check_seed
-from callbreak_env.engine.playouts import play_out_rows, playable_rows
+from callbreak_env.checks import check_choice, check_count, check_list, check_seed
+from callbreak_env.engine.playouts import legal_rows, play_out_rows, sound_rows
 from callbreak_env.engine.policies import POLICIES
 from callbreak_env.engine.state import NONE, TABLE, rules_record
 from callbreak_env.engine.threads import check_threads, run_rows
@@ -57,28 +57,31 @@ def playouts(
             raise ValueError("records do not say by which rules they are played: give rules")
         tables, the_rules = position, as_rules(rules)
         if getattr(tables, "dtype", None) != TABLE or tables.ndim != 1:
-            raise ValueError(f"position must be a Match or [K] TABLE records, not {type(position).__name__}")
-    names = [policies] * NUM_SEATS if isinstance(policies, str) else list(policies)
+            shape = f" of shape {tables.shape}" if hasattr(tables, "shape") else ""
+            name = type(position).__name__
+            raise ValueError(f"position must be a Match or [K] TABLE records, not {name}{shape}")
+    one = isinstance(policies, str)
+    names = [policies] * NUM_SEATS if one else check_list(policies, "policies must be names")
     if len(names) != NUM_SEATS:
         raise ValueError(f"policies must be one name, or one for each of {NUM_SEATS} seats, not {len(names)}")
     record = rules_record(the_rules)
     codes = np.array([POLICIES[check_choice(name, "policy", list(POLICIES))] for name in names])
     points = np.empty((len(tables), check_count(repeats, "repeats"), NUM_SEATS), np.int32)
     seed = check_seed(seed)
+    threads = check_threads(threads)
+    fit = np.empty(len(tables), np.bool_)
+    if run_rows(sound_rows, len(tables), threads, tables, fit):
+        raise ValueError(
+            f"position {fit.argmin()} cannot be played out: no deal is on, or a hand is not whole (a view's "
+            "are not), or the record is none of a table"
+        )
     first = np.full(len(tables), NONE)
     if actions is not None:
         given = np.asarray(actions)
         first[:] = check_actions(given if given.ndim else np.full(len(tables), given), len(tables))
-    threads = check_threads(threads)
-    playable = np.empty(len(tables), np.bool_)
-    if run_rows(playable_rows, len(tables), threads, tables, record, first, playable):
-        row = int(playable.argmin())
-        run_rows(playable_rows, len(tables), threads, tables, record, np.full_like(first, NONE), playable)
-        if playable[row]:
+        if run_rows(legal_rows, len(tables), threads, tables, record, first, fit):
+            row = int(fit.argmin())
             raise illegal_at(tables, the_rules, row, int(first[row]))
-        raise ValueError(
-            f"position {row} cannot be played out: no deal is on, or a hand is not whole (a view's are not)"
-        )
     work = (tables, record, first, codes, seed, points)
     run_rows(play_out_rows, points.shape[0] * points.shape[1], threads, *work)
     return points

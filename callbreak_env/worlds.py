@@ -27,7 +27,7 @@ Hands = npt.NDArray[np.uint64]
 class Worlds:
     """Every complete deal of the unseen cards that agrees with a view: its hand sizes and ``may_hold``.
 
-    These are the hard facts, and all of them but one: that under H3 each hand holds a spade is not used. What
+    These are the hard facts, all but H3's (that each hand holds a spade, and not spades alone). What
     a choice among legal plays or a bid suggests is not a fact. In an extra deal of two or three seats some
     unseen cards are with nobody. When the match is over, no card is held: there is one world.
 

@@ -54,8 +54,8 @@ BAD_VECTOR_ARGUMENTS: list[tuple[dict[str, Any], str]] = [
     ({"num_envs": None}, "num_envs"),
     ({"threads": 0}, "threads"),
     ({"threads": 1.5}, "threads"),
-    ({"autoreset_mode": "sometimes"}, "AutoresetMode"),
-    ({"autoreset_mode": None}, "AutoresetMode"),
+    ({"autoreset_mode": "sometimes"}, "autoreset_mode=.*: choose one of"),
+    ({"autoreset_mode": None}, "autoreset_mode=.*: choose one of"),
 ]
 
 

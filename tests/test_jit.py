@@ -152,3 +152,12 @@ def test_bit_kernels() -> None:
         assert _jit.popcount(np.uint64(bits)) == bin(bits).count("1")
         assert _jit.lowest_bit(np.uint64(bits)) == (bits & -bits).bit_length() - 1
     assert _jit.popcount(np.uint64(0)) == 0
+
+
+@needs_jit
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limit there")
+def test_a_full_disk_is_no_obstacle(tmp_path: Path) -> None:
+    """No file may grow beyond a kilobyte: a kernel that cannot be saved is used all the same."""
+    code = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024)); {SCORE}"
+    done = run(code, copy_of_the_package(tmp_path / "package"), NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    assert (done.returncode, done.stdout) == (0, "43\n"), done.stderr

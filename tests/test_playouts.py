@@ -8,10 +8,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from callbreak_env import PRESETS, IllegalAction, Match, Rules, deal_points
+from callbreak_env import PRESETS, IllegalAction, Match, Rules, SelfPlayEnv, deal_points
 from callbreak_env.engine import threads
 from callbreak_env.engine.policies import UNIFORM, policy_action
-from callbreak_env.engine.state import rules_record
+from callbreak_env.engine.state import TABLE, rules_record
 from callbreak_env.playouts import playouts
 from callbreak_env.worlds import Worlds
 from positions import extra_deal_opening
@@ -127,10 +127,63 @@ def test_an_illegal_first_action_is_told() -> None:
     tables = np.repeat(match.record_array, 3)
     with pytest.raises(IllegalAction, match="R5 every seat bids before a card is played"):
         playouts(tables, seed=0, rules="standard", actions=[53, 7, 54])
+    with pytest.raises(IllegalAction, match="cannot take action -1"):
+        playouts(tables, seed=0, rules="standard", actions=-1)
     with pytest.raises(ValueError, match=r"actions must be one a row, of shape \(3,\)"):
         playouts(tables, seed=0, rules="standard", actions=[53, 54])
     with pytest.raises(ValueError, match="actions must be whole numbers, not float64"):
         playouts(tables, seed=0, rules="standard", actions=53.0)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("phase", 2),
+        ("phase", -1),
+        ("active", 0),
+        ("active", 1),
+        ("active", 16),
+        ("active", 7),
+        ("num_active", 3),
+        ("seat", 4),
+        ("seat", -1),
+        ("leader", 9),
+        ("dealer", -2),
+        ("trick_no", 13),
+        ("trick_no", 100),
+        ("in_trick", 4),
+        ("num_played", 51),
+        ("trump", 90),
+        ("trump", -1),
+        ("best_led", 52),
+        ("best_led", -1),
+        ("best_trump", 77),
+        ("trick_seat", 4),
+        ("hands", 1 << 60),
+        ("hands", 0),
+        ("played", (1 << 52) - 1),
+        ("bids", 14),
+        ("tricks_won", 14),
+        ("trick", 60),
+    ],
+)
+def test_a_record_that_is_none_of_a_table_is_refused(field: str, value: int) -> None:
+    """Each of these made kernels read beyond their tables, or never end."""
+    match, rng = Match("single_deal", seed=2), random.Random(2)
+    while match.phase == "bidding" or len(match.plays) < 22:
+        match.apply(rng.choice(match.legal_actions()))
+    tables = np.repeat(match.record_array, 3)
+    playouts(tables, seed=0, rules="single_deal")
+    tables[field][1] = value
+    with pytest.raises(ValueError, match="position 1 cannot be played out"):
+        playouts(tables, seed=0, rules="single_deal")
+
+
+def test_empty_records_are_refused() -> None:
+    with pytest.raises(ValueError, match="position 0 cannot be played out"):
+        playouts(np.zeros(2, TABLE), seed=0, rules="standard")
+    with pytest.raises(ValueError, match="position 0 cannot be played out"):
+        playouts(SelfPlayEnv(2).tables, seed=0, rules="standard")
 
 
 def test_bad_arguments_are_named() -> None:
@@ -139,6 +192,9 @@ def test_bad_arguments_are_named() -> None:
         playouts(match, policies="nobody", seed=0)
     with pytest.raises(ValueError, match=r"one for each of 4 seats, not 2"):
         playouts(match, policies=["uniform"] * 2, seed=0)
+    for policies in (5, None):
+        with pytest.raises(ValueError, match="policies must be names, not"):
+            playouts(match, policies=policies, seed=0)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"repeats must be at least 1"):
         playouts(match, 0, seed=0)
     with pytest.raises(ValueError, match=r"seed must be from 0"):

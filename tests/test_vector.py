@@ -295,3 +295,22 @@ def test_no_copy_mode_hands_out_the_same_arrays_with_the_same_content(mode: Auto
 
 
 # Opponents
+
+
+def test_an_interrupt_between_step_and_show_leaves_sound_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C arrives when a kernel returns: what is legal must already belong to the new positions."""
+    envs = CallBreakVectorEnv(20, deals=1, illegal="raise")
+    envs.reset(seed=4)
+    for count in range(13):
+        actions = envs.sample_actions()
+        with monkeypatch.context() as patch:
+            patch.setattr(type(envs._core), "show", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+            with pytest.raises(KeyboardInterrupt):
+                envs.step(actions)
+        tables = envs._core.tables
+        assert (envs.action_masks().sum(axis=1) > 0).all()
+        if count:
+            with pytest.raises(ValueError, match="20 of 20 actions are illegal"):
+                envs.step(actions)  # these cards are played already
+        held = np.bitwise_count(tables["hands"]).sum(axis=1) + np.bitwise_count(tables["played"]).sum(axis=1)
+        assert (held == 52).all()

@@ -38,8 +38,8 @@ pytestmark = pytest.mark.filterwarnings(
 
 def helpers() -> int:
     """How many others share the rows in this process: threads of ours, or (counted as one) Numba's."""
-    numbas = threads._threads_are_running() and threads._may_use_numba_threads()
-    return numbas or sum(thread.name.startswith("callbreak_env") for thread in threading.enumerate())
+    numbas = threads._layer.cache_info().currsize and threads._may_use_numba_threads()
+    return int(numbas) or sum(thread.name.startswith("callbreak_env") for thread in threading.enumerate())
 
 
 def lower() -> None:
@@ -153,6 +153,14 @@ def test_worker_under_any_threading_layer(
 def play_and_tell(kind: str) -> tuple[str, str]:
     digest = play(kind)[0]
     return digest, "numba" if threads._may_use_numba_threads() else "python"
+
+
+def test_forked_worker_of_a_parent_that_used_torch(expected: dict[str, str]) -> None:
+    """Its OpenMP is the one that Numba's threads would use."""
+    torch = pytest.importorskip("torch")
+    square = torch.rand(700, 700)
+    assert (square @ square).sum() > 0
+    assert Worker("fork", play, "learners").result(60)[0] == expected["learners"]
 
 
 def test_several_forked_workers_at_once(expected: dict[str, str]) -> None:

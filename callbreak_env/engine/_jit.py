@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -64,6 +65,18 @@ def cache_dir() -> str | None:
     return str(path)
 
 
+def _save_quietly(dispatcher: Any) -> Any:
+    """The same, but where a kernel cannot be saved (a full disk) it is used unsaved."""
+    save = dispatcher._cache.save_overload
+
+    def save_if_possible(*args: Any) -> None:
+        with contextlib.suppress(OSError):
+            save(*args)
+
+    dispatcher._cache.save_overload = save_if_possible
+    return dispatcher
+
+
 def kernel(**options: Any) -> Callable[[F], F]:
     """``numba.njit`` with a cache that notices every edit. Options go to ``njit``."""
 
@@ -75,7 +88,7 @@ def kernel(**options: Any) -> Callable[[F], F]:
         before = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = folder
         try:
-            return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+            return _save_quietly(numba.njit(cache=True, **options)(function))  # type: ignore[no-any-return]
         finally:
             numba.config.CACHE_DIR = before
 

@@ -8,25 +8,57 @@ from callbreak_env.engine._jit import kernel, popcount
 from callbreak_env.engine.legality import is_legal
 from callbreak_env.engine.play import step
 from callbreak_env.engine.policies import policy_action
-from callbreak_env.engine.state import DEAL_END, NO_DECKS, NONE, OVER, Array, Record
+from callbreak_env.engine.state import (
+    ALL_CARDS,
+    ALL_SEATS,
+    BIDDING,
+    DEAL_END,
+    NO_DECKS,
+    PLAYING,
+    Array,
+    Record,
+)
 
 
 @kernel()
-def can_play_out(table: Record, rules: Record, action: int) -> bool:
-    """Whether a deal is on, every seat in it holds what it has not played, and the action (or NONE) is legal.
+def is_sound(table: Record) -> bool:
+    """Whether a record is of a table where a deal is on, and kernels may play on from it.
 
-    A seat's view is no such position: the other hands are not in it.
+    A seat's view is not such (the other hands are not in it), nor is a record of zeros.
     """
-    if table["phase"] == OVER or (action != NONE and not is_legal(table, rules, action)):
+    phase, active, seat = int(table["phase"]), int(table["active"]), int(table["seat"])
+    if phase not in (BIDDING, PLAYING) or not 0 <= active <= ALL_SEATS or not 0 <= seat < 4:
         return False
     held = np.uint64(0)
-    for seat in range(4):
-        if int(table["active"]) >> seat & 1:
-            hand = table["hands"][seat]
-            if popcount(hand) + popcount(table["played"][seat]) != 13 or hand & held != np.uint64(0):
+    played = 0
+    count = 0
+    for other in range(4):
+        if active >> other & 1:
+            count += 1
+            hand, gone = table["hands"][other], table["played"][other]
+            played += popcount(gone)
+            if popcount(hand) + popcount(gone) != 13 or (hand | gone) & (held | ~ALL_CARDS) != np.uint64(0):
                 return False
-            held |= hand
-    return True
+            held |= hand | gone
+            if not -1 <= int(table["trick"][other]) < 52 or not 0 <= int(table["bids"][other]) <= 13:
+                return False
+            if not 0 <= int(table["tricks_won"][other]) <= 13:
+                return False
+    leader, trick_no, in_trick = int(table["leader"]), int(table["trick_no"]), int(table["in_trick"])
+    if count < 2 or count != int(table["num_active"]) or not active >> seat & 1:
+        return False
+    if not (0 <= leader < 4 and 0 <= int(table["dealer"]) < 4 and active >> leader & 1):
+        return False
+    if not (0 <= trick_no < 13 and 0 <= in_trick < count and played == int(table["num_played"])):
+        return False
+    if played != trick_no * count + in_trick or (phase == BIDDING and played > 0):
+        return False
+    best_led, best_trump, trump = int(table["best_led"]), int(table["best_trump"]), int(table["trump"])
+    if not (-1 <= best_led < 52 and -1 <= best_trump < 52 and -1 <= trump < 4):
+        return False
+    if in_trick > 0:
+        return best_led >= 0 and trump >= 0 and 0 <= int(table["trick_seat"]) < 4
+    return best_led < 0 and best_trump < 0
 
 
 @kernel()
@@ -59,16 +91,22 @@ def play_out(
 
 
 @kernel(nogil=True)
-def playable_rows(first: int, end: int, tables: Array, rules: Array, actions: Array, playable: Array) -> int:
-    """Which tables ([K] TABLE) ``can_play_out`` with their actions ([K] int64), into ``playable`` ([K] bool).
-
-    Returns:
-        How many cannot.
-    """
+def sound_rows(first: int, end: int, tables: Array, sound: Array) -> int:
+    """Which tables ([K] TABLE) are sound, into ``sound`` ([K] bool); returns how many are not."""
     bad = 0
     for k in range(first, end):
-        playable[k] = can_play_out(tables[k], rules[0], actions[k])
-        bad += not playable[k]
+        sound[k] = is_sound(tables[k])
+        bad += not sound[k]
+    return bad
+
+
+@kernel(nogil=True)
+def legal_rows(first: int, end: int, tables: Array, rules: Array, actions: Array, legal: Array) -> int:
+    """Which actions ([K] int64) are legal at their tables, into ``legal`` ([K] bool); how many are not."""
+    bad = 0
+    for k in range(first, end):
+        legal[k] = is_legal(tables[k], rules[0], actions[k])
+        bad += not legal[k]
     return bad
 
 
@@ -88,7 +126,7 @@ def play_out_rows(
     Args:
         first: of the rows to do.
         end: of the rows to do.
-        tables: [K] TABLE, playable.
+        tables: [K] TABLE, sound.
         rules: [1] RULES.
         actions: [K] int64, the first of each; NONE leaves it to the policy.
         policies: [4] int64, by seat.

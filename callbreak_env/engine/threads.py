@@ -1,9 +1,10 @@
 """A kernel over many rows on several threads.
 
 Numba's own threads do it, where they can: they wait for work awake, so that a call costs a few microseconds
-more. Two traps are kept out of: after a fork, Numba's GNU OpenMP layer ends the process (and Gymnasium's
-AsyncVectorEnv forks); and its workqueue layer sleeps between calls, and ends a process that calls it from two
-threads at once. There, Python's threads do it: kernels release Python's lock.
+more. Two traps are kept out of. In a forked process (Gymnasium's AsyncVectorEnv forks) GNU OpenMP hangs or
+ends it, if the parent used it, by Numba or by torch. And Numba's workqueue layer sleeps between calls, and
+ends a process that calls it from two threads at once. There, Python's threads do it: kernels release Python's
+lock. (That torch itself hangs in a process forked after OpenMP's threads ran is beyond this module.)
 """
 
 from __future__ import annotations
@@ -27,22 +28,12 @@ from callbreak_env.engine._jit import kernel as compiled
 ROWS_A_THREAD = 1024
 """Fewer rows than this are not worth waking a thread for."""
 
-_forked_from_threads = False
-
-
-def _threads_are_running() -> bool:
-    """Whether Numba's threads have been started, by whomever."""
-    try:
-        numba.threading_layer()
-    except ValueError:
-        return False
-    return True
+_forked = False
 
 
 def _after_fork() -> None:
-    """A forked process has none of its parent's threads, whatever Numba believes."""
-    global _forked_from_threads  # noqa: PLW0603 - it is about the process
-    _forked_from_threads = _forked_from_threads or _threads_are_running()
+    global _forked  # noqa: PLW0603 - it is about the process
+    _forked = True
 
 
 if hasattr(os, "register_at_fork"):
@@ -94,7 +85,7 @@ def _bounds(rows: int, parts: int) -> npt.NDArray[np.int64]:
 
 
 def _may_use_numba_threads() -> bool:
-    return not (numba.config.DISABLE_JIT or _forked_from_threads) and _layer() != "workqueue"
+    return not (numba.config.DISABLE_JIT or _forked) and _layer() != "workqueue"
 
 
 @functools.cache

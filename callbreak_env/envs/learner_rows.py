@@ -75,6 +75,7 @@ def _settle(
     rewards: Array,
     done: Array,
     asks: Array,
+    words: Array,
     paid: Array,
 ) -> None:
     """Compiled opponents act until the learner is to act or done, or another opponent is to be asked."""
@@ -84,9 +85,11 @@ def _settle(
         opponent = ((int(table["seat"]) - learner) & 3) - 1
         if policies[opponent] == ASK:
             asks[i] = opponent
-            return
+            break
         action = policy_action(policies[opponent], table, rules)
         _act(i, tables, rules, decks, kind, action, learners, rewards, done, paid)
+    # Here, so that no interrupt can come between the tables and what is legal at them.
+    words[i] = DUMMY if done[i] else legal_word(table, rules)
 
 
 @kernel(nogil=True)
@@ -107,6 +110,7 @@ def start_learners(
     rewards: Array,
     done: Array,
     asks: Array,
+    words: Array,
 ) -> int:
     """A new match at the tables of some rows, up to the learner's turn or a question to an opponent.
 
@@ -127,12 +131,13 @@ def start_learners(
         rewards: [N] float64, added to.
         done: [N] bool, whether the match is over for the learner.
         asks: [N] int8, written: which opponent is to be asked (0-2), or NONE.
+        words: [N] uint64, written: the ``legal_word`` of the seat to act; DUMMY where done.
     """
     paid = np.empty(4, np.float64)
     for k in range(first, end):
         i = rows[k]
         _start(i, tables, rules[0], decks, seeds[k], numbers[k], dealer, seat, learners, done)
-        _settle(i, tables, rules[0], decks, kind, policies, learners, rewards, done, asks, paid)
+        _settle(i, tables, rules[0], decks, kind, policies, learners, rewards, done, asks, words, paid)
     return 0
 
 
@@ -151,13 +156,14 @@ def resume_learners(
     rewards: Array,
     done: Array,
     asks: Array,
+    words: Array,
 ) -> int:
     """Opponents that were asked act ([K] int64, legal) at the tables of some rows ([K]); play goes on."""
     paid = np.empty(4, np.float64)
     for k in range(first, end):
         i = rows[k]
         _act(i, tables, rules[0], decks, kind, actions[k], learners, rewards, done, paid)
-        _settle(i, tables, rules[0], decks, kind, policies, learners, rewards, done, asks, paid)
+        _settle(i, tables, rules[0], decks, kind, policies, learners, rewards, done, asks, words, paid)
     return 0
 
 
@@ -166,7 +172,6 @@ def step_learners(
     first: int,
     end: int,
     actions: Array,
-    words: Array,
     restart: bool,
     seat: int,
     illegal: Array,
@@ -179,6 +184,7 @@ def step_learners(
     rewards: Array,
     done: Array,
     asks: Array,
+    words: Array,
 ) -> int:
     """The learners act ([N] int64), and play goes on to their next turns.
 
@@ -205,7 +211,7 @@ def step_learners(
             done[i] = True
             rewards[i] = ILLEGAL_REWARD
             count += 1
-        _settle(i, tables, rules[0], decks, kind, policies, learners, rewards, done, asks, paid)
+        _settle(i, tables, rules[0], decks, kind, policies, learners, rewards, done, asks, words, paid)
     return count
 
 

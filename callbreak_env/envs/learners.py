@@ -121,7 +121,7 @@ class Learners:
         if self._raise:
             self._refuse(chosen, actions if given is None else given)
         again = np.flatnonzero(self.done) if restart else self._rows[:0]
-        self._run(step_learners, self.num_envs, chosen, self._words, restart, self.seat, self.illegal)
+        self._run(step_learners, self.num_envs, chosen, restart, self.seat, self.illegal)
         self._reset_agents(again)
         self._ask()
 
@@ -138,12 +138,15 @@ class Learners:
             self.done,
             self.illegal,
             self._asks,
+            self._words,
         )
         before, decks = [array.copy() for array in changed], self._decks
+        drawn = self._rng.bit_generator.state
         try:
             yield
         except BaseException:
             self._decks = decks
+            self._rng.bit_generator.state = drawn
             for array, kept in zip(changed, before, strict=True):
                 array[...] = kept
             raise
@@ -176,7 +179,7 @@ class Learners:
 
     def seed_agents(self, seed: int) -> None:
         """Start the random numbers that batched opponents draw from anew."""
-        self._rng = np.random.default_rng(seed)
+        self._rng.bit_generator.state = np.random.default_rng(seed).bit_generator.state
 
     def _refuse(self, actions: npt.NDArray[np.int64], given: Any) -> None:
         words = np.where(self.done, np.uint64(0), self._words)
@@ -200,6 +203,7 @@ class Learners:
             self.rewards,
             self.done,
             self._asks,
+            self._words,
         )
 
     def _show(self, rows: Array, layout: Layout, *out: Array) -> None:

@@ -110,9 +110,10 @@ class CallBreakEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
             stream, number = self._stream, int(self._core.tables["match"][0]) + 1
         else:
             stream, number = int(self.np_random.integers(2**63)) if seed is None else seed, 0
-            self._core.seed_agents(stream)
         key = np.array([[stream], [number]], np.uint64)
         with self._core.all_or_nothing():
+            if number == 0:
+                self._core.seed_agents(stream)
             self._core.start(np.zeros(1, np.int64), key[0], key[1], dealer, decks)
         self._stream = stream
         return self._shown()

@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from callbreak_env.actions import NUM_ACTIONS
-from callbreak_env.checks import MAX_SEED, check_list, check_seed
+from callbreak_env.checks import MAX_SEED, check_choice, check_list, check_seed
 from callbreak_env.envs.learners import Learners, Opponents
 from callbreak_env.envs.shared import RENDER_MODES, check_options, check_render_mode, show_table
 from callbreak_env.errors import NotResetError
@@ -69,7 +69,9 @@ class CallBreakVectorEnv(VectorEnv[npt.NDArray[Any], _Actions, npt.NDArray[Any]]
         copy: bool = True,
     ) -> None:
         self.render_mode = check_render_mode(render_mode)
-        self._mode = AutoresetMode(autoreset_mode)
+        modes = {mode.value: mode for mode in AutoresetMode}
+        name = autoreset_mode.value if isinstance(autoreset_mode, AutoresetMode) else autoreset_mode
+        self._mode = modes[check_choice(name, "autoreset_mode", list(modes))]
         self._core = Learners(
             num_envs,
             rules=rules,
@@ -116,7 +118,7 @@ class CallBreakVectorEnv(VectorEnv[npt.NDArray[Any], _Actions, npt.NDArray[Any]]
                 f"reset options {list(options)} are not for the vector environment: only 'reset_mask' is"
             )
         seeds = self._seeds(seed)
-        if not isinstance(seed, (list, tuple, np.ndarray)):
+        if np.ndim(np.asarray(seed)) == 0:
             super().reset(seed=seeds[0])
         keys, numbers = self._core.tables["seed"][rows], self._core.tables["match"][rows] + np.uint64(1)
         for k, row in enumerate(rows):
@@ -125,9 +127,9 @@ class CallBreakVectorEnv(VectorEnv[npt.NDArray[Any], _Actions, npt.NDArray[Any]]
                 key = int(self.np_random.integers(2**63))
             if key is not None:
                 keys[k], numbers[k] = key, 0
-        if seeds[rows[0]] is not None or not self._started.any():
-            self._core.seed_agents(int(keys[0]))
         with self._core.all_or_nothing():
+            if seeds[rows[0]] is not None or not self._started.any():
+                self._core.seed_agents(int(keys[0]))
             self._core.start(rows, keys, numbers)
         self._started[rows] = True
         observations, masks = self._show()
@@ -217,17 +219,17 @@ class CallBreakVectorEnv(VectorEnv[npt.NDArray[Any], _Actions, npt.NDArray[Any]]
         if reset_mask is None:
             return np.arange(self.num_envs)
         mask = np.asarray(reset_mask)
-        if mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or not mask.any():
-            raise ValueError(
-                f"reset_mask must be ({self.num_envs},) bool with a True in it, not {mask.shape} {mask.dtype}"
-            )
+        if mask.dtype != np.bool_ or mask.shape != (self.num_envs,):
+            raise ValueError(f"reset_mask must be ({self.num_envs},) bool, not {mask.shape} {mask.dtype}")
+        if not mask.any():
+            raise ValueError("reset_mask names no table: one at least must be True")
         return np.flatnonzero(mask)
 
     def _seeds(self, seed: Any) -> list[int | None]:
         """A seed or None for each row."""
         if seed is None:
             return [None] * self.num_envs
-        if not isinstance(seed, (list, tuple, np.ndarray)):
+        if np.ndim(seed) == 0:
             first = check_seed(seed)
             if first > MAX_SEED - self.num_envs + 1:
                 raise ValueError(f"seed {first} + {self.num_envs - 1} for the last table is above 2**63 - 1")
