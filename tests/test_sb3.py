@@ -41,6 +41,7 @@ from callbreak_env.envs.vector import CallBreakVectorEnv
 from callbreak_env.errors import NotResetError
 from callbreak_env.integrations.sb3 import CallBreakVecEnv
 from callbreak_env.observation import WIDTH
+from learners import same
 
 TIES = Rules(deals=1, min_bid=4, max_bid=4)
 MIXES: dict[str, dict[str, Any]] = {
@@ -78,24 +79,6 @@ def _one_thread() -> Iterator[None]:
 
 def dummy(rows: int, options: dict[str, Any]) -> DummyVecEnv:
     return DummyVecEnv([functools.partial(CallBreakEnv, **options)] * rows)
-
-
-def same(got: Any, expected: Any, where: str = "") -> None:
-    """Equal in type, keys, dtype, shape and content."""
-    assert type(got) is type(expected), where
-    if isinstance(got, dict):
-        assert sorted(got) == sorted(expected), where
-        for key, value in expected.items():
-            same(got[key], value, f"{where}/{key}")
-    elif isinstance(got, (tuple, list)):
-        assert len(got) == len(expected), where
-        for i, (one, other) in enumerate(zip(got, expected, strict=True)):
-            same(one, other, f"{where}[{i}]")
-    elif isinstance(got, np.ndarray):
-        assert (got.dtype, got.shape) == (expected.dtype, expected.shape), where
-        assert np.array_equal(got, expected), where
-    else:
-        assert got == expected, where
 
 
 def some(env: VecEnv, moves: random.Random, wild: float = 0.0) -> Any:

@@ -125,12 +125,12 @@ class Learners:
         self._reset_agents(again)
         self._ask()
 
-    @contextlib.contextmanager
-    def all_or_nothing(self) -> Iterator[None]:
+    def all_or_nothing(self) -> contextlib.AbstractContextManager[None]:
         """Undo what is done at the tables in its block if an opponent that is asked fails on the way."""
-        if not self._asking:
-            yield
-            return
+        return self._undoing() if self._asking else contextlib.nullcontext()
+
+    @contextlib.contextmanager
+    def _undoing(self) -> Iterator[None]:
         changed: tuple[Array, ...] = (
             self.tables,
             self.learners,

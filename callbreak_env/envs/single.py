@@ -141,8 +141,7 @@ class CallBreakEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
     def action_masks(self) -> npt.NDArray[np.int8]:
         """[65] int8, 1 = legal; what sb3-contrib's MaskablePPO asks for."""
         self._check_started()
-        mask: npt.NDArray[np.int8] = self._core.masks()[0]
-        return mask
+        return self._mask.copy()
 
     @property
     def seat(self) -> int:
@@ -166,6 +165,7 @@ class CallBreakEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
     def _shown(self) -> tuple[npt.NDArray[Any], dict[str, Any]]:
         observations, masks = self._core.layout.empty(1)
         self._core.show(observations, masks)
+        self._mask: npt.NDArray[np.int8] = masks[0].copy()  # the caller's may be written on
         if self.render_mode == "human":
             self.render()
         return observations[0], {"action_mask": masks[0]}
