@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import time
 from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
@@ -24,7 +23,7 @@ import numpy as np
 import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
-from throughput import SEED, machine
+from throughput import SEED, machine, measure
 
 from callbreak_env.envs.single import CallBreakEnv
 from callbreak_env.integrations.sb3 import CallBreakVecEnv
@@ -83,23 +82,19 @@ def main() -> None:
     args = parser.parse_args()
     torch.set_num_threads(1)
 
-    works = {(name, count): collector(make, count) for name, make in MAKERS.items() for count in COUNTS[name]}
-    rates: dict[tuple[str, int], list[float]] = {key: [] for key in works}
-    for work in works.values():
-        work()
-    for _ in range(args.rounds):
-        for key, work in works.items():
-            done, start = 0, time.perf_counter()
-            while (elapsed := time.perf_counter() - start) < args.seconds:
-                done += work()
-            rates[key].append(done / elapsed)
+    cases = [(name, count) for name in MAKERS for count in COUNTS[name]]
+    works = {f"{name}, {count}": collector(MAKERS[name], count) for name, count in cases}
+    rates = measure(works, args.seconds * args.rounds, args.rounds)
 
     names = ("torch", "stable-baselines3", "sb3-contrib")
     where = ", ".join([machine(), *(f"{name} {version(name)}" for name in names)])
     found = {
         "machine": where,
         "rounds": args.rounds,
-        "rates": [{"environment": name, "number": count, "rounds": r} for (name, count), r in rates.items()],
+        "rates": [
+            {"environment": name, "number": count, "rounds": rates[f"{name}, {count}"]["rounds"]}
+            for name, count in cases
+        ],
     }
     found["told"] = told(found)
     print(found["told"])

@@ -229,14 +229,14 @@ def show_learners(
     observations: Array,
     masks: Array,
 ) -> int:
-    """What the seat to act, or the learner if it is done, sees at some rows ([K]), into arrays of K rows.
+    """What the seat to act, or the learner if it is done, sees and may do at some rows ([K]).
 
-    That is the learner or, where one is to be asked, the opponent.
+    That is the learner or, where one is to be asked, the opponent. ``words`` ([N]) are as the other kernels
+    left them; ``observations`` and ``masks`` have K rows.
     """
     for k in range(first, end):
         i = rows[k]
         viewer = int(learners[i]) if done[i] else int(tables[i]["seat"])
-        words[k] = DUMMY if done[i] else legal_word(tables[i], rules[0])
-        write_word(words[k], masks[k])
+        write_word(words[i], masks[k])
         put_row(tables[i], rules[0], rules_shown, viewer, observations[k])
     return 0

@@ -19,7 +19,13 @@ from callbreak_env.engine.scoring import REWARDS
 from callbreak_env.engine.state import NO_DECKS, NONE, TABLE, Array, rules_record
 from callbreak_env.engine.threads import check_threads, run_rows
 from callbreak_env.envs.layout import ENCODINGS, Layout, new_layout
-from callbreak_env.envs.learner_rows import resume_learners, show_learners, start_learners, step_learners
+from callbreak_env.envs.learner_rows import (
+    DUMMY,
+    resume_learners,
+    show_learners,
+    start_learners,
+    step_learners,
+)
 from callbreak_env.envs.rows import count_illegal, mask_rows, sample_rows
 from callbreak_env.errors import CallBreakError
 from callbreak_env.policy import Agent, BatchAgent, make_agent
@@ -86,7 +92,7 @@ class Learners:
         self.done = np.ones(num_envs, np.bool_)
         self.illegal = np.zeros(num_envs, np.bool_)
         self._asks = np.full(num_envs, NONE, np.int8)
-        self._words = np.zeros(num_envs, np.uint64)
+        self._words = np.full(num_envs, DUMMY)
         self._rows = np.arange(num_envs)
 
     def start(
@@ -106,7 +112,7 @@ class Learners:
     def restart_done(self) -> tuple[npt.NDArray[np.int64], Array, npt.NDArray[np.int8]]:
         """The next match at every table that is done: their rows ([K]), and what was last seen there."""
         rows = np.flatnonzero(self.done)
-        observations, masks = self.show_rows(rows)
+        observations, masks = self._shown(rows, self.layout)
         tables = self.tables[rows]
         self.start(rows, tables["seed"], tables["match"] + np.uint64(1))
         return rows, observations, masks
@@ -159,13 +165,7 @@ class Learners:
 
     def show(self, observations: Array, masks: Array) -> None:
         """What every learner sees and may do, into [N, width] and [N, 65]; done: its seat, and a dummy."""
-        self._show(self._rows, self.layout, self._words, observations, masks)
-
-    def show_rows(self, rows: npt.NDArray[np.int64]) -> tuple[Array, npt.NDArray[np.int8]]:
-        """``show`` for some rows ([K]), into fresh arrays; the legal actions in force stay as they are."""
-        observations, masks = self.layout.empty(len(rows))
-        self._show(rows, self.layout, np.empty(len(rows), np.uint64), observations, masks)
-        return observations, masks
+        self._show(self._rows, self.layout, observations, masks)
 
     def sample_actions(self) -> npt.NDArray[np.int64]:
         """[N] a legal action for each learner, each equally likely; a function of match and position."""
@@ -206,9 +206,15 @@ class Learners:
             self._words,
         )
 
-    def _show(self, rows: Array, layout: Layout, *out: Array) -> None:
-        shown = (rows, self.learners, self.done, self.tables, self._record, layout.rules_shown)
-        run_rows(show_learners, len(rows), self.threads, *shown, *out)
+    def _show(self, rows: Array, layout: Layout, observations: Array, masks: Array) -> None:
+        shown = (self.learners, self.done, self.tables, self._record, layout.rules_shown, self._words)
+        run_rows(show_learners, len(rows), self.threads, rows, *shown, observations, masks)
+
+    def _shown(self, rows: Array, layout: Layout) -> tuple[Array, npt.NDArray[np.int8]]:
+        """``_show`` into fresh arrays."""
+        observations, masks = layout.empty(len(rows))
+        self._show(rows, layout, observations, masks)
+        return observations, masks
 
     def _reset_agents(self, rows: npt.NDArray[np.int64]) -> None:
         """A match has begun at some tables: tell the opponents that keep something in mind."""
@@ -244,11 +250,8 @@ class Learners:
         return np.array([action])
 
     def _answer_batch(self, opponent: BatchAgent, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        observations, masks = self._asked_layout.empty(len(rows))
-        words = np.empty(len(rows), np.uint64)
-        self._show(rows, self._asked_layout, words, observations, masks)
-        given = opponent.act_batch(observations, masks, self._rng)
-        actions = check_actions(given, len(rows))
+        given = opponent.act_batch(*self._shown(rows, self._asked_layout), self._rng)
+        actions, words = check_actions(given, len(rows)), self._words[rows]
         if run_rows(count_illegal, len(rows), self.threads, words, actions):
             raise refuse_rows(self.tables, self.rules, words, given, rows)
         return actions
