@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -51,12 +52,24 @@ def check_seed(value: Any, what: str = "seed") -> int:
     return seed
 
 
-def check_count(value: Any, what: str) -> int:
-    """``value`` as a whole number of at least 1, or ValueError."""
+def check_count(value: Any, what: str, least: int = 1, most: int | None = None) -> int:
+    """``value`` as a whole number from ``least`` to ``most``, or ValueError."""
     count = check_int(value, what)
-    if count < 1:
-        raise ValueError(f"{what} must be at least 1, not {count}")
+    if count < least:
+        raise ValueError(f"{what} must be at least {least}, not {count}")
+    if most is not None and count > most:
+        raise ValueError(f"{what} must be at most {most}, not {count}")
     return count
+
+
+def check_number(value: Any, what: str, positive: bool = False) -> float:
+    """``value`` as a float of at least 0, or above 0 if ``positive``; ValueError for anything else."""
+    number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+    if not 0 <= number < math.inf or (positive and not number):
+        raise ValueError(
+            f"{what} must be a number {'above' if positive else 'of at least'} 0, not {value!r:.60}"
+        )
+    return float(number)
 
 
 def check_choice(value: Any, what: str, choices: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Agents: the protocol, the registry of names, and the uniform agent.
+"""Agents: the protocols and the registry of names.
 
 The registry loads an entry's module only when it is asked for, so that environments need no agent.
 """
@@ -6,11 +6,13 @@ The registry loads an entry's module only when it is asked for, so that environm
 from __future__ import annotations
 
 import importlib
+import inspect
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from callbreak_env.engine.state import Array
 from callbreak_env.rules import Rules
 from callbreak_env.table import View
 
@@ -55,28 +57,43 @@ class BatchAgent(Protocol):
         """
 
 
-class UniformAgent:
-    """Takes each legal action with equal chance: the floor of any comparison.
+@runtime_checkable
+class TableAgent(Protocol):
+    """Compiled code for many tables in one call: an object with a ``name`` and ``act_tables``.
 
-    Mind that it bids uniformly too, far more than it makes.
+    It is given whole tables, and trusted to read of them only what the seat to act knows. What it draws is a
+    function of the table's key (seed, match, deck) and of the decision, so it is never ``reset``.
     """
 
-    name = "uniform"
+    name: str
 
-    def __init__(self) -> None:
-        self._rng = np.random.default_rng()
+    def act_tables(self, tables: Array, rules: Rules, threads: int | None = 1) -> npt.NDArray[np.int64]:
+        """The action ids for the seats to act.
 
-    def reset(self, seat: int, rules: Rules, rng: np.random.Generator) -> None:
-        """Take the match's random numbers."""
-        self._rng = rng
+        Args:
+            tables: [K] TABLE, none over; a copy, not to be written.
+            rules: of the tables.
+            threads: at most so many share the work; None: one for each core.
 
-    def act(self, view: View) -> int:
-        """One of the legal actions."""
-        return int(self._rng.choice(view.legal_actions()))
+        Returns:
+            [K] int64.
+        """
 
 
-_REGISTRY: dict[str, str] = {"uniform": "callbreak_env.policy:UniformAgent"}
-"""Name to ``module:class``."""
+_COMPILED = "callbreak_env.agents.compiled"
+_REGISTRY: dict[str, str] = {
+    "uniform": f"{_COMPILED}:policy_agent",
+    "low_bid": f"{_COMPILED}:policy_agent",
+    "lowest": f"{_COMPILED}:policy_agent",
+    "rule_based": f"{_COMPILED}:policy_agent",
+    "pimc_lite": f"{_COMPILED}:pimc_agent",
+    "pimc": f"{_COMPILED}:pimc_agent",
+    "pimc_strong": f"{_COMPILED}:pimc_agent",
+    "ismcts": f"{_COMPILED}:ismcts_agent",
+}
+"""Name to ``module:factory``; the factory is called with the name and then the options, by their names."""
+AGENT_VERSIONS = dict.fromkeys(_REGISTRY, 1)
+"""The version of each agent: a new number when it decides otherwise than before, at any table."""
 
 
 def agent_names() -> list[str]:
@@ -85,9 +102,10 @@ def agent_names() -> list[str]:
 
 
 def make_agent(spec: str) -> Agent:
-    """An agent by name, with options after a colon: ``"uniform"``, ``"name:option=value,option=value"``.
+    """An agent by name, with options after a colon: ``"rule_based"``, ``"pimc:bid=100,play=50"``.
 
-    Values that read as a whole number, a decimal number, true or false become such.
+    Values that read as a whole number, a decimal number, true or false become such. The agent's ``name`` is
+    the whole text.
 
     Raises:
         ValueError: no such agent, or options that it does not take.
@@ -97,18 +115,25 @@ def make_agent(spec: str) -> Agent:
     name, _, rest = spec.partition(":")
     if name not in _REGISTRY:
         raise ValueError(f"there is no agent {name!r}: choose one of {', '.join(_REGISTRY)}")
-    options: dict[str, Any] = {}
-    for part in filter(None, rest.split(",")):
-        key, equals, text = part.partition("=")
-        if not equals or not key.strip():
-            raise ValueError(f"agent {spec!r}: {part!r} must be option=value")
-        options[key.strip()] = _value(text.strip())
     module, _, attribute = _REGISTRY[name].partition(":")
     factory = getattr(importlib.import_module(module), attribute)
+    known = list(inspect.signature(factory).parameters)[1:]
+    options: dict[str, Any] = {}
+    for part in filter(None, rest.split(",")):
+        key, equals, text = (piece.strip() for piece in part.partition("="))
+        if not equals or not key:
+            raise ValueError(f"agent {spec!r}: {part!r} must be option=value")
+        if key not in known:
+            told = f"its options are {', '.join(known)}" if known else "it has none"
+            raise ValueError(f"agent {spec!r} has no option {key!r}: {told}")
+        if key in options:
+            raise ValueError(f"agent {spec!r}: {key!r} is given twice")
+        options[key] = _value(text)
     try:
-        agent: Agent = factory(**options)
-    except TypeError as error:
-        raise ValueError(f"agent {spec!r}: {error}") from None
+        agent: Agent = factory(name, **options)
+    except ValueError as error:
+        raise ValueError(f"agent {spec!r}: {error}") from error
+    agent.name = spec
     return agent
 
 

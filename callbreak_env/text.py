@@ -1,6 +1,8 @@
-"""A table as text for people: in one line for errors, as a picture with the hands around it."""
+"""Text for people: a card table in one line for errors, or as a picture; and columns that are aligned."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 
 from callbreak_env.actions import action_symbol
 from callbreak_env.cards import (
@@ -143,3 +145,17 @@ def table_picture(
     lines += [indent + line for line in blocks[south]]
     lines += ["", _turn_text(table, legal)]
     return "\n".join(line.rstrip() for line in lines)
+
+
+def aligned(head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> list[str]:
+    """The lines of a table of texts; the first ``left`` columns are text, the others right-aligned."""
+    everything = [list(head), *map(list, rows)]
+    widths = [max(map(len, column)) for column in zip(*everything, strict=True)]
+    lines = []
+    for line in everything:
+        cells = [
+            cell.ljust(width) if i < left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines

@@ -8,7 +8,9 @@ from collections.abc import Callable
 import pytest
 from hypothesis import HealthCheck, settings
 
+from callbreak_env import Match
 from callbreak_env.engine import threads
+from callbreak_env.table import View
 
 JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 """Whether kernels are compiled; without that, everything is some hundred times slower."""
@@ -51,6 +53,13 @@ def amount(request: pytest.FixtureRequest) -> Callable[..., int]:
         return ordinary
 
     return choose
+
+
+@pytest.fixture(scope="module")
+def view() -> View:
+    """The first bid of a deal: legal are the bids 2 to 13, actions 53 to 64."""
+    match = Match("standard", seed=5)
+    return match.view(match.seat or 0)
 
 
 @pytest.fixture

@@ -13,9 +13,10 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 
 from callbreak_env import Match, Rules, callbreak_v0
-from callbreak_env.engine.policies import UNIFORM, policy_action
+from callbreak_env.engine.policies import POLICIES, policy_action
 from callbreak_env.envs.single import CallBreakEnv
 from callbreak_env.envs.vector import CallBreakVectorEnv
+from callbreak_env.policy import TableAgent
 from callbreak_env.table import View
 
 MATCH_ID, DEAL_ID = "callbreak/CallBreak-v0", "callbreak/CallBreakDeal-v0"
@@ -86,9 +87,17 @@ def played(env: Any, steps: int, moves: random.Random) -> list[Any]:
     return seen
 
 
-def uniform(match: Match) -> int:
-    """What the compiled uniform opponent does, asked outside all environments."""
-    return int(policy_action(UNIFORM, match.record_array[0], match.rules_array[0]))
+def by_policy(name: str) -> Choose:
+    """What a compiled policy does, asked outside all environments."""
+    return lambda match: int(policy_action(POLICIES[name], match.record_array[0], match.rules_array[0]))
+
+
+uniform = by_policy("uniform")
+
+
+def by_tables(agent: TableAgent) -> Choose:
+    """What an agent of compiled code does, asked outside all environments."""
+    return lambda match: int(agent.act_tables(match.record_array, match.rules)[0])
 
 
 def lowest(match: Match) -> int:
@@ -153,6 +162,18 @@ class Highest(Named):
         return view.legal_actions()[-1]
 
 
+class Drawing(Named):
+    """Draws from the numbers that its match gave it."""
+
+    name = "drawing by itself"
+
+    def reset(self, seat: int, rules: Rules, rng: np.random.Generator) -> None:
+        self.rng = rng
+
+    def act(self, view: View) -> int:
+        return int(self.rng.choice(view.legal_actions()))
+
+
 class LowestBatch:
     name = "lowest in a batch"
 
@@ -198,7 +219,44 @@ class SaysBatch:
         return self.answer(len(observations)) if callable(self.answer) else self.answer
 
 
+BAD_BATCHES = {
+    "illegal": lambda k: np.zeros(k, np.int64),
+    "no such": lambda k: np.full(k, 99),
+    "negative": lambda k: np.full(k, -1),
+}
+RUBBISH = {
+    "floats": lambda k: np.full(k, 52.5),
+    "bools": lambda k: np.ones(k, np.bool_),
+    "too many": lambda k: np.full(k + 1, 52),
+    "a column": lambda k: np.full((k, 1), 52),
+    "nothing": None,
+    "text": "52",
+}
+
+
+def bid_once(opponents: Any, rows: int | None) -> None:
+    env: Any = (
+        CallBreakEnv(opponents=opponents) if rows is None else CallBreakVectorEnv(rows, opponents=opponents)
+    )
+    env.reset(seed=2)
+    env.step(env.action_masks().argmax(axis=-1))
+
+
 # One learner, against the PettingZoo table
+
+
+def follow(env: CallBreakEnv, plain: Plain, seed: int) -> None:
+    """A match in both, by the same random moves of the learner."""
+    moves, expected = random.Random(seed), plain.reset(seed=seed)
+    observation, info = env.reset(seed=seed)
+    terminated = False
+    while not terminated:
+        same(observation, expected[0])
+        action = one_of(info["action_mask"], moves)
+        observation, reward, terminated, _, info = env.step(action)
+        expected = plain.step(action)
+        assert (reward, terminated) == (pytest.approx(expected[1]), expected[2])
+    same(observation, expected[0])
 
 
 def vector_pair(

@@ -11,8 +11,8 @@ import pytest
 
 from callbreak_env.envs.single import CallBreakEnv
 from callbreak_env.envs.vector import CallBreakVectorEnv
-from callbreak_env.policy import UniformAgent
-from learners import SAME_STEP, TIES, DrawingBatch, Plain, played, same, uniform
+from callbreak_env.policy import make_agent
+from learners import SAME_STEP, TIES, Drawing, DrawingBatch, Plain, played, same, uniform
 
 
 def test_rendering_shows_the_learner_s_view(capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,11 +42,11 @@ def test_rendering_shows_the_learner_s_view(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_rendering_spends_no_randomness_and_warns_without_a_mode(capsys: pytest.CaptureFixture[str]) -> None:
-    env, twin = CallBreakEnv(), CallBreakEnv(render_mode="ansi", opponents=UniformAgent())
+    env, twin = CallBreakEnv(), CallBreakEnv(render_mode="ansi", opponents=make_agent("uniform"))
     env.reset(seed=1)
     with pytest.warns(UserWarning, match="render_mode"):
         assert env.render() is None
-    quiet = CallBreakEnv(opponents=UniformAgent())
+    quiet = CallBreakEnv(opponents=make_agent("uniform"))
     quiet.reset(seed=1)
     twin.reset(seed=1)
     for _ in range(20):
@@ -68,7 +68,7 @@ def test_rendering_spends_no_randomness_and_warns_without_a_mode(capsys: pytest.
 SINGLE_KINDS: dict[str, dict[str, Any]] = {
     "plain": {"deals": 1},
     "drawn": {"rules": TIES, "seat": None, "dtype": "int8"},
-    "agents": {"opponents": [UniformAgent(), DrawingBatch(), "uniform"], "deals": 1},
+    "agents": {"opponents": [Drawing(), DrawingBatch(), make_agent("uniform")], "deals": 1},
 }
 VECTOR_KINDS: dict[str, dict[str, Any]] = {
     "next_step": {"rules": TIES, "seat": None},

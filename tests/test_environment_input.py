@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
+from callbreak_env.agents.compiled import CompiledAgent
 from callbreak_env.envs.single import CallBreakEnv
 from callbreak_env.envs.vector import CallBreakVectorEnv
 from callbreak_env.errors import NotResetError
-from callbreak_env.policy import UniformAgent
 from learners import same
 
 BAD_ARGUMENTS: list[tuple[dict[str, Any], str]] = [
@@ -75,7 +75,7 @@ def test_bad_vector_arguments_are_refused(arguments: dict[str, Any], words: str)
 
 def test_class_in_place_of_an_agent_is_refused() -> None:
     with pytest.raises(ValueError, match="opponent"):
-        CallBreakEnv(opponents=UniformAgent).reset(seed=1)  # type: ignore[arg-type]
+        CallBreakEnv(opponents=CompiledAgent).reset(seed=1)  # type: ignore[arg-type]
 
 
 def test_single_and_vector_take_the_same_arguments() -> None:

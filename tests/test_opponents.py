@@ -10,19 +10,22 @@ import numpy.typing as npt
 import pytest
 from gymnasium.vector import AutoresetMode
 
+from agents import compiled
 from callbreak_env import Match, Rules
 from callbreak_env.envs.single import CallBreakEnv
 from callbreak_env.envs.vector import CallBreakVectorEnv
 from callbreak_env.errors import CallBreakError
 from callbreak_env.observation import encode
-from callbreak_env.policy import UniformAgent
 from callbreak_env.table import View
 from learners import (
+    BAD_BATCHES,
     NEXT_STEP,
+    RUBBISH,
     SAME_STEP,
     TIES,
     Amount,
     Choose,
+    Drawing,
     DrawingBatch,
     Highest,
     HighestBatch,
@@ -31,7 +34,9 @@ from learners import (
     Plain,
     Says,
     SaysBatch,
+    bid_once,
     compare,
+    follow,
     highest,
     lowest,
     one_of,
@@ -61,16 +66,7 @@ def test_three_opponents_sit_to_the_learner_s_right_in_turn(amount: Amount) -> N
         env = CallBreakEnv(TIES, opponents, seat=seat)
         plain = Plain(seat, choose, rules=TIES)
         for seed in range(amount(8, no_jit=3)):
-            moves, expected = random.Random(seed), plain.reset(seed=seed)
-            observation, info = env.reset(seed=seed)
-            terminated = False
-            while not terminated:
-                same(observation, expected[0])
-                action = one_of(info["action_mask"], moves)
-                observation, reward, terminated, _, info = env.step(action)
-                expected = plain.step(action)
-                assert (reward, terminated) == (pytest.approx(expected[1]), expected[2])
-            same(observation, expected[0])
+            follow(env, plain, seed)
 
 
 @pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
@@ -181,7 +177,7 @@ def test_one_agent_for_all_three_is_copied_and_three_are_not() -> None:
 def test_agents_that_draw_are_reproducible_from_the_seed() -> None:
     seen = []
     for seed in (3, 3, 4):
-        env = CallBreakEnv(opponents=UniformAgent(), deals=1, seat=1)
+        env = CallBreakEnv(opponents=Drawing(), deals=1, seat=1)
         first = env.reset(seed=seed)
         seen.append([first, *played(env, 40, random.Random(1))])
     same(seen[0], seen[1])
@@ -253,21 +249,6 @@ def test_agent_that_answers_wrongly_is_named(answer: Any) -> None:
         bid_once([Says(answer), "uniform", "uniform"], None)
 
 
-BAD_BATCHES = {
-    "illegal": lambda k: np.zeros(k, np.int64),
-    "no such": lambda k: np.full(k, 99),
-    "negative": lambda k: np.full(k, -1),
-}
-RUBBISH = {
-    "floats": lambda k: np.full(k, 52.5),
-    "bools": lambda k: np.ones(k, np.bool_),
-    "too many": lambda k: np.full(k + 1, 52),
-    "a column": lambda k: np.full((k, 1), 52),
-    "nothing": None,
-    "text": "52",
-}
-
-
 @pytest.mark.parametrize("kind", BAD_BATCHES)
 @pytest.mark.parametrize("rows", [None, 3])
 def test_batched_agent_that_answers_illegally_is_named(kind: str, rows: int | None) -> None:
@@ -289,14 +270,6 @@ def test_agent_that_answers_beyond_64_bits_is_named() -> None:
         bid_once(Says(2**63), None)
 
 
-def bid_once(opponents: Any, rows: int | None) -> None:
-    env: Any = (
-        CallBreakEnv(opponents=opponents) if rows is None else CallBreakVectorEnv(rows, opponents=opponents)
-    )
-    env.reset(seed=2)
-    env.step(env.action_masks().argmax(axis=-1))
-
-
 class Fails(Lowest):
     """Fails once, at the fourth question."""
 
@@ -310,11 +283,25 @@ class Fails(Lowest):
         return super().act(view)
 
 
+class FailsAtTables:
+    """Fails once, at the fourth question."""
+
+    name = "fails"
+    asked = 0
+
+    def act_tables(self, tables: Any, rules: Rules, threads: int | None = 1) -> Any:
+        self.asked += 1
+        if self.asked == 4:
+            raise ConnectionError
+        return compiled("lowest").act_tables(tables, rules)
+
+
+@pytest.mark.parametrize("fails", [Fails, FailsAtTables])
 @pytest.mark.parametrize("place", range(3))
-def test_an_opponent_that_fails_undoes_the_step(place: int) -> None:
+def test_an_opponent_that_fails_undoes_the_step(place: int, fails: Any) -> None:
     """The learner may act again, as if nothing had been tried."""
     opponents: list[Any] = ["uniform"] * 3
-    opponents[place] = Fails()
+    opponents[place] = fails()
     env = CallBreakEnv(opponents=opponents, deals=1)
     _, info = env.reset(seed=1)
     failed = 0
@@ -329,6 +316,3 @@ def test_an_opponent_that_fails_undoes_the_step(place: int) -> None:
             assert env.view().record_array.tobytes() == before
             assert (env.action_masks() == masks).all()
     assert failed == 1
-
-
-# Bad input

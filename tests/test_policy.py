@@ -1,14 +1,15 @@
-"""Agents: the protocol, the registry, and the uniform agent in every seat."""
+"""Agents: the protocol and the registry."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from callbreak_env import Match, make_agent
-from callbreak_env.policy import Agent, UniformAgent, agent_names
+from callbreak_env.policy import Agent, agent_names
 from callbreak_env.rules import PRESETS
 
 
@@ -31,9 +32,9 @@ def test_uniform_agents_play_whole_matches_reproducibly(preset: str) -> None:
 def test_an_agent_is_what_the_protocol_says() -> None:
     agent = make_agent("uniform")
     assert isinstance(agent, Agent)
-    assert isinstance(agent, UniformAgent)
     assert agent.name == "uniform"
-    assert agent_names() == ["uniform"]
+    assert make_agent("pimc:play=3").name == "pimc:play=3"
+    assert agent_names()[:4] == ["uniform", "low_bid", "lowest", "rule_based"]
     assert not isinstance(object(), Agent)
 
 
@@ -44,10 +45,11 @@ def test_an_agent_is_what_the_protocol_says() -> None:
         ("", "there is no agent ''"),
         ("uniform:deals", "'deals' must be option=value"),
         ("uniform:=3", "'=3' must be option=value"),
-        (
-            "uniform:deals=64",
-            "agent 'uniform:deals=64': .*unexpected keyword argument 'deals'|takes no arguments",
-        ),
+        ("uniform:deals=64", "agent 'uniform:deals=64' has no option 'deals': it has none"),
+        ("ismcts:bid=3", "has no option 'bid': its options are iterations, explore, policy"),
+        ("pimc:bid=3,bid=4", "'bid' is given twice"),
+        ("pimc:bid=99999999999999999999", "agent 'pimc:bid=9+': bid must be at most 1000000, not 9+"),
+        ("ismcts:iterations=1000000000000", "iterations must be at most 1000000, not 1000000000000"),
         (5, "an agent is named by text, not by int"),
     ],
 )
@@ -61,12 +63,11 @@ def test_option_values_are_read_by_kind(monkeypatch: pytest.MonkeyPatch) -> None
 
     seen: dict[str, Any] = {}
 
-    class Spy(UniformAgent):
-        def __init__(self, **options: Any) -> None:
-            super().__init__()
-            seen.update(options)
+    def spy(agent_name: str, /, deals: int, share: float, fast: bool, name: str) -> Any:
+        seen.update(deals=deals, share=share, fast=fast, name=name, agent_name=agent_name)
+        return SimpleNamespace()
 
-    monkeypatch.setattr(policy, "Spy", Spy, raising=False)
-    monkeypatch.setitem(policy._REGISTRY, "spy", "callbreak_env.policy:Spy")
-    make_agent("spy:deals=64, share=0.5,fast=True,name=pimc")
-    assert seen == {"deals": 64, "share": 0.5, "fast": True, "name": "pimc"}
+    monkeypatch.setattr(policy, "spy", spy, raising=False)
+    monkeypatch.setitem(policy._REGISTRY, "spy", "callbreak_env.policy:spy")
+    assert make_agent("spy:deals=64, share=0.5,fast=True,name=pimc").name.startswith("spy:deals")
+    assert seen == {"deals": 64, "share": 0.5, "fast": True, "name": "pimc", "agent_name": "spy"}

@@ -102,6 +102,13 @@ Passing a view of a row costs nothing then. Not for what is rare or large: it le
 """
 
 
+merged = functools.partial(kernel, inline="always")
+"""``kernel`` for large ones that are called in one or two places: no library of their own is compiled.
+
+Each library is optimized anew with all that it calls, so that every level of calls costs seconds.
+"""
+
+
 class _Announcer(event.Listener):  # type: ignore[misc]
     """Says on stderr that kernels are being compiled, if that takes more than two seconds."""
 
@@ -150,6 +157,15 @@ def _popcount(typingctx: Any, value: Any) -> Any:
 def _lowest_bit(typingctx: Any, value: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.cttz(args[0], context.get_constant(types.boolean, False))
+
+    return types.uint64(types.uint64), codegen
+
+
+@intrinsic
+def _highest_bit(typingctx: Any, value: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        zeros = builder.ctlz(args[0], context.get_constant(types.boolean, False))
+        return builder.sub(context.get_constant(types.uint64, 63), zeros)
 
     return types.uint64(types.uint64), codegen
 
@@ -211,6 +227,10 @@ if numba.config.DISABLE_JIT:
         """The index of the lowest set bit of a nonzero uint64, as int64."""
         return (int(bits) & -int(bits)).bit_length() - 1
 
+    def highest_bit(bits: Any) -> Any:
+        """The index of the highest set bit of a nonzero uint64, as int64."""
+        return int(bits).bit_length() - 1
+
 else:
 
     @kernel()
@@ -231,6 +251,11 @@ else:
     def lowest_bit(bits: Any) -> Any:
         """The index of the lowest set bit of a nonzero uint64, as int64."""
         return np.int64(_lowest_bit(bits))
+
+    @kernel()
+    def highest_bit(bits: Any) -> Any:
+        """The index of the highest set bit of a nonzero uint64, as int64."""
+        return np.int64(_highest_bit(bits))
 
     @kernel()
     def nth_bit(bits: Any, n: Any) -> Any:

@@ -143,11 +143,8 @@ def h3_misdeal(table: Record) -> bool:
 
 
 @kernel()
-def start_deal(table: Record, rules: Record, decks: Array) -> None:
-    """Deal to the active seats, again after each misdeal (H3), and open the bidding."""
-    r4_deal(table, decks)
-    while rules["misdeal"] and h3_misdeal(table):
-        r4_deal(table, decks)
+def open_bidding(table: Record, rules: Record) -> None:
+    """The state of a deal that has been dealt, before the first bid; the hands stay as they are."""
     for seat in range(4):
         dealt_in = int(table["active"]) >> seat & 1
         table["may_hold"][seat] = ALL_CARDS if dealt_in else np.uint64(0)
@@ -166,6 +163,15 @@ def start_deal(table: Record, rules: Record, decks: Array) -> None:
     table["in_trick"] = 0
     table["trick_no"] = 0
     table["num_played"] = 0
+
+
+@kernel()
+def start_deal(table: Record, rules: Record, decks: Array) -> None:
+    """Deal to the active seats, again after each misdeal (H3), and open the bidding."""
+    r4_deal(table, decks)
+    while rules["misdeal"] and h3_misdeal(table):
+        r4_deal(table, decks)
+    open_bidding(table, rules)
 
 
 @kernel()

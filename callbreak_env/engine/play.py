@@ -126,6 +126,14 @@ def end_deal(table: Record, rules: Record, decks: Array) -> int:
 
 
 @inlined()
+def r11_beats(table: Record, card: int) -> bool:
+    """R11: whether a card would be the best so far of a trick that has been led to."""
+    if SUIT_OF[card] == SUIT_OF[int(table["best_led"])]:
+        return card > int(table["best_led"]) and int(table["best_trump"]) < 0
+    return SUIT_OF[card] == int(table["trump"]) and card > int(table["best_trump"])
+
+
+@inlined()
 def r11_add(table: Record, seat: int, card: int) -> None:
     """R11: a card joins the trick: the highest trump wins it, or the highest card of the led suit."""
     if table["in_trick"] == 0:
@@ -133,14 +141,13 @@ def r11_add(table: Record, seat: int, card: int) -> None:
             table["trump"] = SUIT_OF[card]  # H6
         table["best_led"] = card
         table["trick_seat"] = seat
-    elif SUIT_OF[card] == SUIT_OF[int(table["best_led"])]:
-        if card > int(table["best_led"]):
-            table["best_led"] = card
-            if int(table["best_trump"]) < 0:
-                table["trick_seat"] = seat
-    elif SUIT_OF[card] == int(table["trump"]) and card > int(table["best_trump"]):
-        table["best_trump"] = card
+        return
+    if r11_beats(table, card):
         table["trick_seat"] = seat
+    if SUIT_OF[card] == SUIT_OF[int(table["best_led"])]:
+        table["best_led"] = max(card, int(table["best_led"]))
+    elif SUIT_OF[card] == int(table["trump"]):
+        table["best_trump"] = max(card, int(table["best_trump"]))
 
 
 @inlined()

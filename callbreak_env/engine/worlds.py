@@ -78,7 +78,8 @@ def build_worlds(table: Record, viewer: int, worlds: Record) -> int:
     # The seat of a holder only says where its cards are written. So the undealt cards, if any, take the first
     # seat that is not in the deal, and a second one such holds nothing.
     undealt = 52 - 13 * int(table["num_active"])
-    rooms = (0, 0, 0)
+    none = int(np.int64(0))  # not the literal 0, for each of which Numba would compile `_build_rows` anew
+    rooms = (none, none, none)
     masks = (_0, _0, _0)
     for i in range(3):
         seat = (viewer + 1 + i) & 3

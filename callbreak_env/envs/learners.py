@@ -28,7 +28,7 @@ from callbreak_env.envs.learner_rows import (
 )
 from callbreak_env.envs.rows import count_illegal, mask_rows, sample_rows
 from callbreak_env.errors import CallBreakError
-from callbreak_env.policy import Agent, BatchAgent, make_agent
+from callbreak_env.policy import Agent, BatchAgent, TableAgent, make_agent
 from callbreak_env.refusals import check_actions, illegal_at, refuse_rows
 from callbreak_env.rules import Rules, as_rules
 from callbreak_env.table import View
@@ -36,7 +36,8 @@ from callbreak_env.table import View
 ILLEGAL = ("penalty", "raise")
 OPPONENTS = NUM_SEATS - 1
 
-Opponents = str | Agent | BatchAgent | Sequence[str | Agent | BatchAgent]
+Opponent = str | Agent | BatchAgent | TableAgent
+Opponents = Opponent | Sequence[Opponent]
 
 
 class Learners:
@@ -222,13 +223,13 @@ class Learners:
             return
         table = self.tables[0]
         for k, opponent in enumerate(self.opponents):
-            if not isinstance(opponent, (str, BatchAgent)):
+            if not isinstance(opponent, (str, BatchAgent, TableAgent)):
                 seat = (int(self.learners[0]) + 1 + k) % NUM_SEATS
                 key = [int(table["seed"]), int(table["match"]), seat]
                 opponent.reset(seat, self.rules, np.random.default_rng(key))
 
     def _ask(self) -> None:
-        """Ask the opponents that are not compiled, until every learner is to act or done."""
+        """Ask the opponents that are no policies by name, until every learner is to act or done."""
         while self._asking and (self._asks != NONE).any():
             for k, opponent in enumerate(self.opponents):
                 rows = np.flatnonzero(self._asks == k)
@@ -239,8 +240,11 @@ class Learners:
     def _answer(self, opponent: Any, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """What an opponent does at some tables ([K] int64), or a ValueError that names it."""
         try:
+            if isinstance(opponent, TableAgent):
+                return self._legal(opponent.act_tables(self.tables[rows], self.rules, self.threads), rows)
             if isinstance(opponent, BatchAgent):
-                return self._answer_batch(opponent, rows)
+                shown = self._shown(rows, self._asked_layout)
+                return self._legal(opponent.act_batch(*shown, self._rng), rows)
             view = View(self.tables, self.rules, int(self.tables["seat"][0]))
             action = check_int(opponent.act(view), "its action")
             if action not in view.legal_actions():
@@ -249,8 +253,8 @@ class Learners:
             raise CallBreakError(f"opponent {opponent.name!r}: {error}") from error
         return np.array([action])
 
-    def _answer_batch(self, opponent: BatchAgent, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        given = opponent.act_batch(*self._shown(rows, self._asked_layout), self._rng)
+    def _legal(self, given: Any, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """What was answered for some tables, or a ValueError that tells what is wrong with it."""
         actions, words = check_actions(given, len(rows)), self._words[rows]
         if run_rows(count_illegal, len(rows), self.threads, words, actions):
             raise refuse_rows(self.tables, self.rules, words, given, rows)
@@ -258,7 +262,7 @@ class Learners:
 
 
 def check_opponents(opponents: Any, one_table: bool) -> list[Any]:
-    """The three opponents to the learner's right: a compiled policy's name, or an agent, each.
+    """The three opponents to the learner's right, each a compiled policy's name or an agent.
 
     Raises:
         ValueError: no such name, not one or three, or an agent that cannot play at many tables.
@@ -278,16 +282,17 @@ def _check_opponent(opponent: Any, one_table: bool) -> Any:
         opponent = make_agent(opponent)
     if isinstance(opponent, type):
         raise ValueError(f"an opponent must be an agent, not the class {opponent.__name__}: make one of it")
-    if isinstance(opponent, BatchAgent) or (one_table and isinstance(opponent, Agent)):
+    if isinstance(opponent, (BatchAgent, TableAgent)) or (one_table and isinstance(opponent, Agent)):
         return opponent
     if isinstance(opponent, Agent):
         raise ValueError(
             f"opponent {opponent.name!r} plays at one table at a time: a vector environment needs act_batch "
             "(policy.BatchAgent), or vectorization_mode='sync'"
         )
-    wanted = ("name", "act_batch") if hasattr(opponent, "act_batch") else ("name", "reset", "act")
+    batched = [name for name in ("act_tables", "act_batch") if hasattr(opponent, name)]
+    wanted = ("name", *batched) if batched else ("name", "reset", "act")
     lacking = ", ".join(name for name in wanted if not hasattr(opponent, name))
     raise ValueError(
-        f"opponents must be names, Agents or BatchAgents (callbreak_env.policy): "
+        f"opponents must be names, Agents, BatchAgents or TableAgents (callbreak_env.policy): "
         f"{type(opponent).__name__} has no {lacking}"
     )

@@ -37,8 +37,8 @@ class CallBreakEnv(gymnasium.Env[npt.NDArray[Any], np.int64]):
 
     Args:
         rules: a ``Rules``, a preset's name, or None for the standard game.
-        opponents: the three to the learner's right, in turn: names of agents, ``policy.Agent`` or
-            ``policy.BatchAgent`` objects; one for all three (an object is copied).
+        opponents: the three to the learner's right, in turn: names of agents, or ``policy.Agent``,
+            ``policy.BatchAgent`` or ``policy.TableAgent`` objects; one for all three (an object is copied).
         seat: the learner's, 0-3; None draws it for every match.
         reward: ``"points"``, ``"zero_sum"`` or ``"win"``, as in the PettingZoo environment.
         illegal: ``"penalty"``: an illegal action ends the episode with reward -13 and

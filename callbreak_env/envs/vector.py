@@ -32,7 +32,8 @@ class CallBreakVectorEnv(VectorEnv[npt.NDArray[Any], _Actions, npt.NDArray[Any]]
     Args:
         num_envs: tables, N.
         rules: as in ``CallBreakEnv``, like all that follow here.
-        opponents: names of compiled policies, or ``policy.BatchAgent`` objects.
+        opponents: names of agents, or ``policy.BatchAgent`` or ``policy.TableAgent`` objects. A policy by
+            name is the fastest: it acts within the environment's compiled calls.
         seat: the learner's.
         reward: kind of rewards.
         illegal: ``"penalty"``, or ``"raise"``: one ValueError that names the rows, and nothing is stepped.
