@@ -1,0 +1,1 @@
+"""The arena: agents compared on the same deals in every seat, with intervals."""
