@@ -11,9 +11,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from callbreak_env import Match, SelfPlayEnv
+from callbreak_env import Match, SelfPlayEnv, make_agent
+from callbreak_env.engine.agents import act_rows
 from callbreak_env.engine.loops import play_policy
-from callbreak_env.engine.policies import UNIFORM
+from callbreak_env.engine.policies import POLICIES
 from callbreak_env.engine.worlds import WORLDS, open_worlds, sample_worlds
 from callbreak_env.envs.rows import count_illegal, sample_rows
 from callbreak_env.envs.vector import CallBreakVectorEnv
@@ -22,10 +23,18 @@ from callbreak_env.playouts import playouts
 ROWS = 1024
 
 
-def test_engine_steps(benchmark) -> None:
+@pytest.mark.parametrize("policy", ["uniform", "rule_based"])
+def test_engine_steps(benchmark, policy: str) -> None:
     env = SelfPlayEnv(ROWS, encoding=None, threads=1)
     env.reset(seed=1)
-    benchmark(play_policy, env.tables, env.rules_array, UNIFORM, 10)
+    benchmark(play_policy, env.tables, env.rules_array, POLICIES[policy], 10)
+
+
+def test_search_decisions(benchmark) -> None:
+    env = SelfPlayEnv(16, encoding=None, threads=1)
+    env.reset(seed=1)
+    record, actions = make_agent("pimc").record_array, np.zeros(16, np.int64)
+    benchmark(act_rows, 0, 16, record, env.tables, env.rules_array, actions)
 
 
 @pytest.mark.parametrize("form", ["none", "int8", "float32", "history"])

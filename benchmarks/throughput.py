@@ -29,7 +29,8 @@ import numba
 import numpy as np
 from gymnasium.vector import SyncVectorEnv
 
-from callbreak_env import Match, callbreak_v0
+from callbreak_env import Match, callbreak_v0, make_agent
+from callbreak_env.engine.agents import act_rows
 from callbreak_env.engine.loops import play_policy
 from callbreak_env.engine.policies import UNIFORM
 from callbreak_env.engine.threads import run_rows, usable_cores
@@ -75,6 +76,9 @@ FIRST_USES = {
 }
 
 
+SEARCHES = ("pimc_lite", "pimc", "pimc_strong", "ismcts")
+
+
 def engine(batch: int, preset: str = "standard", steps: int = 0) -> Work:
     """Steps of ``batch`` tables by the uniform policy, all of it compiled; no observation, no mask.
 
@@ -90,6 +94,22 @@ def engine(batch: int, preset: str = "standard", steps: int = 0) -> Work:
         for _ in range(calls):
             play_policy(tables, rules, UNIFORM, steps)
         return calls * steps * batch
+
+    return work
+
+
+def decisions(name: str, batch: int, steps: int) -> Work:
+    """Decisions of an agent in all seats of ``batch`` tables, with the engine's steps between them."""
+    record = make_agent(name).record_array
+    env = SelfPlayEnv(batch, encoding=None, threads=1)
+    env.reset(seed=SEED)
+    actions = np.zeros(batch, np.int64)
+
+    def work() -> int:
+        for _ in range(steps):
+            act_rows(0, batch, record, env.tables, env.rules_array, actions)
+            env.step(actions)
+        return steps * batch
 
     return work
 
@@ -218,12 +238,12 @@ def aec(make: Callable[[], object]) -> Work:
     return work
 
 
-def whole_deals() -> Work:
-    """Playouts of whole deals by the uniform policy, from before the first bid."""
+def whole_deals(policy: str) -> Work:
+    """Playouts of whole deals by a policy, from before the first bid."""
     match = Match(seed=SEED)
 
     def work() -> int:
-        playouts(match, 2000, seed=SEED)
+        playouts(match, 2000, policy, seed=SEED)
         return 2000
 
     return work
@@ -378,7 +398,10 @@ def figures() -> dict[str, Callable[[], Work]]:
         "Match.apply": match_apply,
         "AEC raw_env, last + step": partial(aec, callbreak_v0.raw_env),
         "AEC env (wrapped), last + step": partial(aec, callbreak_v0.env),
-        "playouts of whole deals": whole_deals,
+        "playouts of whole deals": partial(whole_deals, "uniform"),
+        "playouts of whole deals by rule_based": partial(whole_deals, "rule_based"),
+        "decisions of rule_based, batch 1024": partial(decisions, "rule_based", 1024, 56),
+        **{f"decisions of {name}": partial(decisions, name, 4, 56) for name in SEARCHES},
         **{f"worlds sampled, {played} cards played": partial(sampler, played) for played in (0, 16, 32, 44)},
     }
 

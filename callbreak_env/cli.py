@@ -17,6 +17,7 @@ from callbreak_env.actions import BID_OFFSET, MAX_BID, NUM_ACTIONS
 from callbreak_env.bhoos import is_bhoos, read_bhoos
 from callbreak_env.cards import NUM_CARDS, card_symbol
 from callbreak_env.checks import MAX_SEED
+from callbreak_env.cli_bench import add_commands
 from callbreak_env.errors import RecordError
 from callbreak_env.match import Match
 from callbreak_env.observation import (
@@ -31,6 +32,7 @@ from callbreak_env.records import MAX_BYTES, parse_json, read_records, write_rec
 from callbreak_env.rules import PRESETS, Rules, describe_rules
 from callbreak_env.simulation import Simulation, uniform_match
 from callbreak_env.story import tell_bhoos, tell_match
+from callbreak_env.text import aligned
 
 _CHUNK = 1000
 _PROGRESS_EVERY_S = 2.0
@@ -62,7 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="callbreak", description="Call Break: simulate, replay, describe.")
+    parser = argparse.ArgumentParser(
+        prog="callbreak", description="Call Break: compare agents, simulate, replay, describe."
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     simulate = commands.add_parser(
@@ -96,6 +100,8 @@ def _parser() -> argparse.ArgumentParser:
     rules = commands.add_parser("rules", help="a preset's rules in words", description=_rules.__doc__)
     rules.add_argument("preset", nargs="?", choices=PRESETS, metavar="PRESET", help="all presets if absent")
     rules.set_defaults(run=_rules)
+
+    add_commands(commands)
     return parser
 
 
@@ -122,14 +128,7 @@ def _whole(text: str) -> int:
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
     """Print a table; the first ``left`` columns are text, the others right-aligned."""
-    everything = [list(head), *map(list, rows)]
-    widths = [max(map(len, column)) for column in zip(*everything, strict=True)]
-    for line in everything:
-        cells = [
-            cell.ljust(width) if i < left else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ]
-        print("  ".join(cells).rstrip())
+    print("\n".join(aligned(head, rows, left)))
 
 
 def _simulate(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Writes what tests compare line by line: the golden matches and the README's observation table.
+"""Writes what tests compare line by line: the golden matches and the observation table of the docs.
 
     python tests/regenerate.py
 
@@ -20,7 +20,7 @@ from callbreak_env.story import tell_match
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
-README = ROOT / "README.md"
+OBSERVATION = ROOT / "docs" / "observation.md"
 SEED = 1
 NUMBERS = {
     "standard": 16,  # with an extra deal
@@ -72,14 +72,14 @@ def _add_sums(match: Match, sums: list[int]) -> None:
 
 
 def readme_table() -> str:
-    """The observation table of the README."""
+    """The observation table of docs/observation.md."""
     head = ("field", "slots", "shape", "scale", "meaning")
     rows = [head, tuple("---" for _ in head), *field_table()]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
-def readme_with_table(text: str) -> str:
-    """A README's text with the table between its marks made anew."""
+def text_with_table(text: str) -> str:
+    """The text of docs/observation.md with the table between its marks made anew."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n{readme_table()}\n{END}{after}"
@@ -92,8 +92,8 @@ def main() -> None:
         path = GOLDEN / f"{preset}.txt"
         path.write_text("\n".join(golden_lines(preset)) + "\n", encoding="utf-8")
         print(f"wrote {path.relative_to(ROOT)}")
-    README.write_text(readme_with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
-    print("wrote the observation table of README.md")
+    OBSERVATION.write_text(text_with_table(OBSERVATION.read_text(encoding="utf-8")), encoding="utf-8")
+    print("wrote the observation table of docs/observation.md")
 
 
 if __name__ == "__main__":

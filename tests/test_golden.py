@@ -19,6 +19,6 @@ def test_every_golden_file_belongs_to_a_preset() -> None:
 
 
 def test_readme_table_is_the_layout() -> None:
-    text = regenerate.README.read_text(encoding="utf-8")
+    text = regenerate.OBSERVATION.read_text(encoding="utf-8")
     assert text.count(regenerate.BEGIN) == text.count(regenerate.END) == 1
-    assert regenerate.readme_with_table(text) == text
+    assert regenerate.text_with_table(text) == text
