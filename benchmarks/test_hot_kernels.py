@@ -1,7 +1,7 @@
 """Guards of the hot kernels, by pytest-benchmark.
 
-    pytest benchmarks --benchmark-save=before        (then change something)
-    pytest benchmarks --benchmark-compare --benchmark-compare-fail=median:15%
+    pytest -n 0 benchmarks --benchmark-save=before        (then change something)
+    pytest -n 0 benchmarks --benchmark-compare --benchmark-compare-fail=median:15%
 
 On a shared machine compare runs that follow each other. In CI they run once each, untimed, to stay alive.
 """

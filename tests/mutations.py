@@ -62,7 +62,7 @@ BREAKS = (
         "    if higher != _EMPTY:\n        return trumps",
     ),
     ("R9", "legality", 'return trumps if rules["undertrump"] else hand', "return hand"),
-    ("R9", "play", 'and card > int(table["best_trump"])', "and card >= 0"),
+    ("R11", "play", 'and card > int(table["best_trump"])', "and card >= 0"),
     ("R9", "legality", "gone |= SUIT_SETS[trump]", "gone |= _EMPTY"),
     (
         "R9",
