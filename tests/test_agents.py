@@ -146,7 +146,7 @@ BAD_OPTIONS = [
 @pytest.mark.parametrize("text", BAD_OPTIONS)
 def test_options_that_an_agent_does_not_take_are_refused_by_name(text: str) -> None:
     option = text.partition(":")[2].partition("=")[0]
-    with pytest.raises(ValueError, match=rf"^agent '{text}': (?s:.*){option}"):
+    with pytest.raises(ValueError, match=rf"^agent '{text}'(?:: | has no option )(?s:.*){option}"):
         make_agent(text)
 
 
