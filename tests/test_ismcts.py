@@ -278,7 +278,7 @@ def test_passes_decide_by_the_table_s_key_alone(amount: Amount) -> None:
     rules = PRESETS["standard"]
     record = rules_record(rules)[0]
     passes = amount(24, no_jit=4)
-    tables = positions(rules, amount(60, no_jit=4), seed=9)
+    tables = positions(rules, amount(60, no_jit=12), seed=9)
     actions = [int(ismcts_action(table, record, passes, 0.5, UNIFORM)) for table in tables]
     again = [int(ismcts_action(table, record, passes, 0.5, UNIFORM)) for table in tables]
     assert actions == again
