@@ -15,7 +15,7 @@ from conftest import JIT
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 
-SECONDS_A_STEP = 300
+SECONDS_A_STEP = 900
 
 
 class Block(NamedTuple):
