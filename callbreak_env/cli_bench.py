@@ -76,6 +76,7 @@ def _bench(args: argparse.Namespace) -> int:
     from callbreak_env.arena.plots import check_plot, write_plot
     from callbreak_env.arena.report_file import check_path, write_report
     from callbreak_env.arena.tables import tell_report
+    from callbreak_env.arena.verification import read_checked
 
     if args.verify is not None:
         return _verify(args)
@@ -84,7 +85,7 @@ def _bench(args: argparse.Namespace) -> int:
     if args.json is not None:
         check_path(args.json)
     if args.show is not None:
-        report = _read(args.show)
+        report = read_checked(args.show)
     else:
         report = run(
             args.agents or None,
@@ -136,20 +137,6 @@ def _check_extra(*more: str | None) -> None:
             missing.append(name)
     if missing:
         raise CallBreakError(f'this needs {", ".join(missing)}: pip install "callbreak-env[arena]"')
-
-
-def _read(path: Path) -> Any:
-    """A report whose figures are those of its deals."""
-    from callbreak_env.arena.definition import definition
-    from callbreak_env.arena.report_file import read_report
-    from callbreak_env.arena.summary import check_figures
-    from callbreak_env.records import at
-
-    report = read_report(path)
-    definition().check()
-    with at(str(path)):
-        check_figures(report)
-    return report
 
 
 def _verify(args: argparse.Namespace) -> int:

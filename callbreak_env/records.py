@@ -95,6 +95,14 @@ def need(value: Any, key: str, kind: type[T]) -> T:
     return found
 
 
+def need_format(value: Any, name: str, version: int) -> None:
+    """RecordError unless a JSON object is of a format, and of the version that can be read."""
+    if need(value, "format", str) != name:
+        raise RecordError(f"'format' must be {name!r}, not {value['format']!r:.40}")
+    if need(value, "version", int) != version:
+        raise RecordError(f"'version' {value['version']!r:.20} cannot be read, only {version}")
+
+
 def need_seats(value: Any, key: str) -> list[Any]:
     """``value[key]``, a list of four: one a seat."""
     found = need(value, key, list)
@@ -170,10 +178,7 @@ def replay(record: Any) -> Match:
     Raises:
         RecordError: with the place.
     """
-    if need(record, "format", str) != FORMAT:
-        raise RecordError(f"'format' must be {FORMAT!r}, not {record['format']!r:.40}")
-    if need(record, "version", int) != VERSION:
-        raise RecordError(f"'version' {record['version']!r:.20} cannot be read, only {VERSION}")
+    need_format(record, FORMAT, VERSION)
     with at("rules"):
         rules = Rules.from_dict(need(record, "rules", dict))
     entries = need(record, "deals", list)

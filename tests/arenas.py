@@ -91,6 +91,16 @@ class BatchDrawer:
         return np.array([rng.choice(np.flatnonzero(mask)) for mask in masks])
 
 
+class Mine:
+    name = "mine"
+
+    def reset(self, seat: int, rules: Any, rng: Any) -> None:
+        pass
+
+    def act(self, view: View) -> int:
+        return 53
+
+
 def lowest_of(view: View) -> int:
     """What is played in place of a fault, in plain Python."""
     legal = view.legal_actions()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arenas import AMPLE
+from arenas import AMPLE, Mine
 from callbreak_env import Match
 from callbreak_env.arena.foreign import FunctionAgent, PolicyAgent, as_agent, load
 from callbreak_env.arena.guard import ask
@@ -138,16 +138,6 @@ def test_maskable_ppo_plays(view: View) -> None:
 
 
 # What is an agent
-
-
-class Mine:
-    name = "mine"
-
-    def reset(self, seat: int, rules: Any, rng: Any) -> None:
-        pass
-
-    def act(self, view: View) -> int:
-        return 53
 
 
 class Batched:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arenas import AMPLE, LONG, SHORT
+from arenas import AMPLE, LONG, SHORT, Mine
 from callbreak_env import Match
 from callbreak_env.arena import guard
 from callbreak_env.arena.foreign import FunctionAgent
@@ -30,16 +30,6 @@ from callbreak_env.arena.guard import (
 )
 from callbreak_env.arena.results import FAULTS
 from callbreak_env.table import View
-
-
-class Mine:
-    name = "mine"
-
-    def reset(self, seat: int, rules: Any, rng: Any) -> None:
-        pass
-
-    def act(self, view: View) -> int:
-        return 53
 
 
 def lowest(view: View) -> int:

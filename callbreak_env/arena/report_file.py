@@ -52,7 +52,7 @@ from callbreak_env.engine.play import points_of
 from callbreak_env.engine.state import rules_record
 from callbreak_env.errors import CallBreakError, RecordError
 from callbreak_env.policy import AGENT_VERSIONS
-from callbreak_env.records import at, need, parse_json
+from callbreak_env.records import at, need, need_format, parse_json
 
 FORMAT, VERSION = "callbreak-bench-result", 1
 MAX_BYTES = 2**30
@@ -162,10 +162,7 @@ def from_json(told: Any) -> Report:
     Raises:
         RecordError: with the place.
     """
-    if need(told, "format", str) != FORMAT:
-        raise RecordError(f"'format' must be {FORMAT!r}, not {told['format']!r:.40}")
-    if need(told, "version", int) != VERSION:
-        raise RecordError(f"'version' {told['version']!r:.20} cannot be read, only {VERSION}")
+    need_format(told, FORMAT, VERSION)
     the = definition()
     if need(told, "benchmark", str) != the.title:
         raise RecordError(f"'benchmark' is {told['benchmark']!r:.40}: this package has {the.title}")

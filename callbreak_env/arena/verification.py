@@ -12,12 +12,28 @@ from callbreak_env.arena.benchmark import labelled
 from callbreak_env.arena.definition import definition
 from callbreak_env.arena.entrants import FOREIGN, Entrant
 from callbreak_env.arena.play import play
+from callbreak_env.arena.report import Report
 from callbreak_env.arena.report_file import read_report
 from callbreak_env.arena.results import Results
 from callbreak_env.arena.summary import check_figures
 from callbreak_env.checks import check_seed
 from callbreak_env.errors import CallBreakError, RecordError
 from callbreak_env.records import at
+
+
+def read_checked(path: Path) -> Report:
+    """The report of a file, whose figures are those of its deals, by this package's definition.
+
+    Raises:
+        RecordError: it is no such file, or a figure is another.
+        ValueError: this package has not what the definition is about.
+        OSError: the file cannot be read.
+    """
+    report = read_report(path)
+    definition().check()
+    with at(str(path)):
+        check_figures(report)
+    return report
 
 
 def verify(
@@ -51,12 +67,9 @@ def verify(
         ValueError: an agent cannot be made, or the package has another version of it.
         OSError: the file cannot be read.
     """
-    path, the = Path(path), definition()
+    path = Path(path)
     rng = np.random.default_rng(check_seed(seed))
-    report = read_report(path)
-    the.check()
-    with at(str(path)):
-        check_figures(report)
+    report = read_checked(path)
     given = {entrant.label: entrant for entrant in labelled(agents or [])}
     if strange := [label for label in given if label not in report.agents]:
         raise CallBreakError(f"{path} has no agent {strange[0]!r}: it has {', '.join(report.agents)}")
