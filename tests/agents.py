@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from callbreak_env import Rules, make_agent
-from callbreak_env.agents.compiled import CompiledAgent
 from callbreak_env.engine.loops import play_policy
 from callbreak_env.engine.play import start_match
 from callbreak_env.engine.policies import LOW_BID, UNIFORM
 from callbreak_env.engine.state import BIDDING, NO_DECKS, NONE, OVER, TABLE, rules_record
-from callbreak_env.policy import agent_names
+from callbreak_env.policy import TableAgent, agent_names
 from callbreak_env.table import View
 from callbreak_env.worlds import Worlds
 from conftest import JIT
@@ -30,15 +29,17 @@ def spec(name: str) -> str:
     """A registered agent; a search with so few worlds or passes that it costs nothing."""
     if name.startswith("pimc"):
         return f"{name}:bid=3,play=3" if JIT else f"{name}:bid=1,play=1"
+    if name == "neural_search":
+        return f"{name}:bid=3,play=3,draws=2" if JIT else f"{name}:bid=1,play=1,draws=1"
     if name.startswith("ismcts"):
         return f"{name}:iterations=16" if JIT else f"{name}:iterations=3"
     return name
 
 
-def compiled(text: str) -> CompiledAgent:
-    """A registered agent that is compiled, as all that come with the package are."""
+def compiled(text: str) -> TableAgent:
+    """A registered agent of compiled code, as all that come with the package are."""
     agent = make_agent(text)
-    assert isinstance(agent, CompiledAgent)
+    assert isinstance(agent, TableAgent)
     return agent
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from callbreak_env.actions import NUM_ACTIONS
 from callbreak_env.checks import check_choice, check_count, check_number
-from callbreak_env.engine.agents import AGENT, ISMCTS, PIMC, POLICY, act_rows
+from callbreak_env.engine.agents import AGENT, ISMCTS, PIMC, POLICY, act_rows, value_rows
 from callbreak_env.engine.pimc import (
     MAX_CHOICES,
     best_choice,
@@ -73,6 +74,22 @@ class CompiledAgent:
         else:  # a single decision is worth a thread
             run_parts(act_rows, len(tables), 1, check_threads(threads), *work)
         return actions
+
+    def action_values(self, tables: Array, rules: Rules, threads: int | None = 1) -> npt.NDArray[np.float32]:
+        """What PIMC thinks that each action brings the seat to act: [K] TABLE -> [K, 65] float32, points.
+
+        The means over its worlds, without the head start that it gives to the rule-based choice itself. NaN:
+        illegal, a bid that it does not try, or nothing to choose. To teach others: ``examples/teacher.py``.
+
+        Raises:
+            CallBreakError: not a PIMC agent.
+        """
+        if self.record_array["kind"][0] != PIMC:
+            raise CallBreakError(f"agent {self.name!r} values no actions: pimc_lite, pimc, pimc_strong do")
+        values = np.empty((len(tables), NUM_ACTIONS), np.float32)
+        work = (self.record_array, tables, rules_record(rules), values)
+        run_parts(value_rows, len(tables), 1, check_threads(threads), *work)
+        return values
 
 
 class TimedAgent(CompiledAgent):

@@ -14,7 +14,7 @@ from callbreak_env.checks import check_list
 from callbreak_env.engine.agents import AGENT
 from callbreak_env.engine.state import Array
 from callbreak_env.errors import CallBreakError
-from callbreak_env.policy import AGENT_VERSIONS, Agent, BatchAgent, make_agent
+from callbreak_env.policy import AGENT_VERSIONS, Agent, BatchAgent, TableAgent, make_agent
 
 Wrap = Callable[[Any, str | None], Any]
 """Makes an agent of something and a label."""
@@ -43,7 +43,8 @@ class Entrant:
         digest: of the text of the file that was given by name; else None.
         record: [1] AGENT of an agent that is played by compiled code; None for one that is asked. (A compiled
             agent with a time budget is asked: what a clock decides is kept apart from what repeats.)
-        batch: the agent that is asked for many tables in one call, or None.
+        batch: the agent that is asked for many tables in one call (``act_tables``, with the other hands taken
+            out, or ``act_batch``), or None.
 
     Raises:
         ValueError: none of these, or it cannot be loaded or made.
@@ -71,8 +72,9 @@ class Entrant:
         self.record: Array | None = None
         if _is_compiled(self._agent):
             self.record = self._agent.record_array
-        self.batch: BatchAgent | None = None
-        if self.record is None and isinstance(self._agent, BatchAgent):
+        self.batch: BatchAgent | TableAgent | None = None
+        asked = self.record is None and not _is_timed(self._agent)
+        if asked and isinstance(self._agent, (BatchAgent, TableAgent)):
             self.batch = self._agent
 
     def new_agent(self) -> Agent:
@@ -148,7 +150,11 @@ def _made(thing: Any, wrap: Wrap, label: str | None) -> tuple[Any, Callable[[], 
 
 def _is_compiled(agent: Any) -> bool:
     record = getattr(agent, "record_array", None)
-    return getattr(record, "dtype", None) == AGENT and getattr(agent, "budget_ms", None) is None
+    return getattr(record, "dtype", None) == AGENT and not _is_timed(agent)
+
+
+def _is_timed(agent: Any) -> bool:
+    return getattr(agent, "budget_ms", None) is not None
 
 
 def _describe(given: Any, agent: Any) -> str:

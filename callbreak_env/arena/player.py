@@ -21,7 +21,7 @@ from callbreak_env.engine.playouts import last_deal
 from callbreak_env.engine.state import NONE, OVER, TABLE, rules_record
 from callbreak_env.engine.threads import run_parts
 from callbreak_env.envs.layout import new_layout
-from callbreak_env.policy import Agent
+from callbreak_env.policy import Agent, TableAgent
 from callbreak_env.refusals import check_actions, in_int64
 from callbreak_env.rules import Rules
 from callbreak_env.table import View
@@ -232,13 +232,19 @@ class Player:
     def _ask_batch(self, entrant: int, rows: Rows, rng: np.random.Generator) -> list[Answer]:
         """One call for K rows. A fault of the call as a whole is one of each row."""
         agent, count = self._entrants[entrant].batch, len(rows)
-        assert agent is not None
         words = np.empty(count, np.uint64)
         observations, masks = self._layout.empty(count)
         told = (self._tables, self._record, self._layout.rules_shown)
         self._run(show_rows, count, rows, *told, words, observations, masks)
+
+        def answers() -> Any:
+            if isinstance(agent, TableAgent):
+                return agent.act_tables(self._seen(rows), self._rules, self._threads)
+            assert agent is not None
+            return agent.act_batch(observations, masks, rng)
+
         limit = None if self._time_limit is None else self._time_limit * count
-        given, fault, seconds, message = guarded(lambda: agent.act_batch(observations, masks, rng), limit)
+        given, fault, seconds, message = guarded(answers, limit)
         seconds /= count
         if fault is not None:
             return [Answer(None, fault, seconds, message)] * count
@@ -253,6 +259,13 @@ class Player:
             else Answer(None, ILLEGAL, seconds, f"action {in_int64(action)} is not legal")
             for action, fine in zip(actions, legal, strict=True)
         ]
+
+    def _seen(self, rows: Rows) -> npt.NDArray[Any]:
+        """[K] TABLE: copies of some tables without the hands that the seats to act do not see."""
+        tables = self._tables[rows]
+        own = np.arange(NUM_SEATS) == tables["seat"][:, None]
+        tables["hands"][~own] = 0
+        return tables
 
 
 def _state(rng: np.random.Generator) -> tuple[Any, ...]:

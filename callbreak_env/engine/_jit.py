@@ -215,6 +215,17 @@ if numba.config.DISABLE_JIT:
         for i in range(64):
             out[at + i] = int(bits) >> i & 1
 
+    def add_product(out: Any, values: Any, matrix: Any) -> None:
+        """``out += values @ matrix``, to the same bits everywhere; zeros among the values cost little.
+
+        Args:
+            out: [n] float32, added to.
+            values: [m] float32 or int8.
+            matrix: [m, n] float32.
+        """
+        for j in np.flatnonzero(values):
+            out += np.float32(values[j]) * matrix[j]
+
     def nth_bit(bits: Any, n: Any) -> Any:
         """The index of set bit number ``n`` of a uint64, counted from the lowest, 0; as int64."""
         return [i for i in range(64) if int(bits) >> i & 1][n]
@@ -241,6 +252,37 @@ else:
         operation: the processor spreads the bits over the lanes, about ten times as fast as a loop.
         """
         _store_bits(out, at, bits)
+
+    @kernel()
+    def add_product(out: Any, values: Any, matrix: Any) -> None:
+        """``out += values @ matrix``, to the same bits everywhere; zeros among the values cost little.
+
+        The rows of the matrix are added in their order, whatever the processor: to each number of ``out``
+        by itself, which the lanes of a vector do. Four at a time, so that ``out`` is read and written less.
+
+        Args:
+            out: [n] float32, added to.
+            values: [m] float32 or int8.
+            matrix: [m, n] float32.
+        """
+        rows, count = np.empty(len(values), np.int64), 0
+        for j in range(len(values)):  # without a branch, which no processor could foresee
+            rows[count] = j
+            count += values[j] != 0
+        k = 0
+        while k + 4 <= count:
+            a, b, c, d = rows[k], rows[k + 1], rows[k + 2], rows[k + 3]
+            by_a, by_b = np.float32(values[a]), np.float32(values[b])
+            by_c, by_d = np.float32(values[c]), np.float32(values[d])
+            for i in range(len(out)):
+                out[i] = (
+                    ((out[i] + by_a * matrix[a, i]) + by_b * matrix[b, i]) + by_c * matrix[c, i]
+                ) + by_d * matrix[d, i]
+            k += 4
+        for j in rows[k:count]:
+            by_j = np.float32(values[j])
+            for i in range(len(out)):
+                out[i] += by_j * matrix[j, i]
 
     @kernel()
     def popcount(bits: Any) -> Any:

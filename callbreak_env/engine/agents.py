@@ -6,7 +6,7 @@ import numpy as np
 
 from callbreak_env.engine._jit import kernel, merged
 from callbreak_env.engine.ismcts import ismcts_action
-from callbreak_env.engine.pimc import pimc_action
+from callbreak_env.engine.pimc import pimc_action, pimc_values
 from callbreak_env.engine.policies import policy_action
 from callbreak_env.engine.state import Array, Record
 
@@ -45,4 +45,12 @@ def act_rows(first: int, end: int, agents: Array, tables: Array, rules: Array, a
     """What a compiled agent ([1] AGENT) does at tables ([K] TABLE), into ``actions`` ([K] int64)."""
     for k in range(first, end):
         actions[k] = agent_action(agents[0], tables[k], rules[0])
+    return 0
+
+
+@kernel(nogil=True)
+def value_rows(first: int, end: int, agents: Array, tables: Array, rules: Array, values: Array) -> int:
+    """``pimc_values`` of a search ([1] AGENT) at tables ([K] TABLE), into ``values`` ([K, 65] float32)."""
+    for k in range(first, end):
+        pimc_values(agents[0], tables[k], rules[0], values[k])
     return 0

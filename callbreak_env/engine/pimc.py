@@ -296,11 +296,58 @@ def open_pimc(
 
 
 @kernel()
+def write_values(word: CardSet, choices: Array, means: Array, values: Array) -> None:
+    """Every legal action's value from those of the choices.
+
+    Args:
+        word: the ``legal_word``.
+        choices: [n] int64, of ``write_choices``.
+        means: [n] float64, what each brings.
+        values: [NUM_ACTIONS] float32, written: of a card the value of its choice; NaN for what is not legal
+            and for bids that are no choice.
+    """
+    values[:] = np.nan
+    for i in range(len(choices)):
+        values[choices[i]] = means[i]
+    if word >= BIDS_FLAG:
+        return
+    at = 0
+    while word != _0:
+        card = lowest_bit(word)
+        word &= word - _1
+        if at + 1 < len(choices) and choices[at + 1] <= card:
+            at += 1
+        values[card] = means[at]
+
+
+@kernel()
 def worlds_wanted(table: Record, settings: Record) -> int:
     """How many worlds a decision is to see; 0: the policy decides by itself."""
     if int(table["phase"]) == BIDDING:
         return int(settings["bid_worlds"])
     return int(settings["play_worlds"])
+
+
+@merged()
+def pimc_values(settings: Record, table: Record, rules: Record, values: Array) -> None:
+    """What each action brings the seat to act in the worlds alone, in points, into ``values``.
+
+    As ``write_values``; NaN throughout where there is one choice, or no worlds are wanted.
+    """
+    values[:] = np.nan
+    amount = worlds_wanted(table, settings)
+    choices, sums = np.empty(MAX_CHOICES, np.int64), np.empty(MAX_CHOICES)
+    worlds = np.empty(1, WORLDS)
+    word = legal_word(table, rules)
+    count = write_choices(table, rules, word, choices)
+    if count < 2 or amount == 0:
+        return
+    build_worlds(table, int(table["seat"]), worlds[0])
+    if goes_through(settings, worlds[0]):
+        amount = int(worlds[0]["count"])
+    sums[:] = 0.0
+    pimc_sums(table, rules, settings, 0, amount, worlds, choices[:count], sums[:count])
+    write_values(word, choices[:count], sums[:count] / (10 * amount), values)
 
 
 @merged()

@@ -249,7 +249,7 @@ def _worth_keeping(card: int, own: CardSet, unseen: CardSet, trump: int, paramet
 
 
 @kernel()
-def _chance_to_win(table: Record, rules: Record, card: int, unseen: CardSet) -> float:
+def chance_to_win(table: Record, rules: Record, card: int, unseen: CardSet) -> float:
     """The chance that a card which is the best of the trick so far stays it.
 
     A seat to come beats it with a higher card of its suit, or with a (higher) trump if it is void; an unseen
@@ -297,7 +297,7 @@ def _follow(table: Record, rules: Record, legal: CardSet, parameters: Array) -> 
         legal &= legal - _1
         value = -_worth_keeping(card, own, unseen, trump, parameters)
         if r11_beats(table, card) and not partner_wins:
-            value += win * _chance_to_win(table, rules, card, unseen)
+            value += win * chance_to_win(table, rules, card, unseen)
         if value > most:
             best, most = card, value
     return best
@@ -340,7 +340,7 @@ def _lead(table: Record, rules: Record, legal: CardSet, parameters: Array) -> in
             continue
         if above == 0:
             value = parameters[LEAD_MASTER] + parameters[LEAD_MASTER_OUT] * out
-            value += parameters[LEAD_MASTER_SAFE] * _chance_to_win(table, rules, top, unseen)
+            value += parameters[LEAD_MASTER_SAFE] * chance_to_win(table, rules, top, unseen)
             if value > most:
                 best, most = top, value
             if low == top:
