@@ -1,0 +1,203 @@
+"""The gain of the best found deviator: what one seat can win from three copies of an agent by knowing them.
+
+    python benchmarks/best_deviator.py --out benchmarks/results/deviators.jsonl
+    python benchmarks/best_deviator.py --out benchmarks/results/deviators.jsonl --start victim
+    python benchmarks/best_deviator.py --weights runs/neural/weights --decisions 2000000
+    python benchmarks/best_deviator.py --victim rule_based
+    python benchmarks/best_deviator.py --smoke                          half a minute
+
+A learner sits at every table with three copies of the victim, which stay as they are, and PPO makes it do as
+well as it can there. It starts from nothing, or from the victim's own network: run both, report the better.
+At the end the arena plays its best actions on deals that nobody has seen. Its gain over the table of four
+victims bounds from below what a deviation brings: it is the best that was found, not the best there is.
+
+One JSON line a run is printed, and appended to ``--out``. The same command continues a run that was stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import hashlib
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from callbreak_env import make_agent
+from callbreak_env.agents.neural import NeuralAgent, neural_agent
+from callbreak_env.arena.entrants import Entrant
+from callbreak_env.arena.figures import challenge
+from callbreak_env.arena.formats import challenger
+from callbreak_env.arena.play import play
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
+
+import ppo_selfplay as ppo
+
+
+@dataclass
+class Config(ppo.Config):
+    """The settings of ``ppo_selfplay.py``; decisions are the learner's own that had a choice."""
+
+    decisions: int = 20_000_000
+    critic_only: int = 16
+    sharpen: float = 1.0  # what the logits of the victim are multiplied by, where the learner starts from it
+    past_every: int = 10**12
+    against_past: float = 0.0
+    anchor_bid: float = 0.0
+    evaluate_every: int = 2_000_000
+    evaluate_deals: int = 1_000
+
+
+SMOKE: dict[str, Any] = {
+    "units": 32,
+    "critic_units": 32,
+    "tables": 256,
+    "minibatch": 512,
+    "decisions": 40_000,
+    "critic_only": 0,
+    "lr": 2e-3,
+    "critic_lr": 2e-3,
+    "evaluate_deals": 100,
+}
+
+
+class Best(nn.Module):
+    """A network that is sure of its best action, as the agents are: a sample of it is that one."""
+
+    def __init__(self, policy: ppo.Policy) -> None:
+        super().__init__()
+        self.policy = policy.eval()
+
+    def forward(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """[K, INPUTS] int8 -> logits far apart."""
+        logits, tricks = self.policy(rows)
+        return 1e6 * logits, tricks
+
+
+class Collector(ppo.Collector):
+    """Plays deals with one learner at each table, the other seats the victim's."""
+
+    def __init__(self, config: Config, victim: Any) -> None:
+        super().__init__(config)
+        # A network is asked in batches, as the learner's is, in float32: some three times as fast.
+        neural = isinstance(victim, NeuralAgent)
+        self.network = Best(ppo.Policy.from_weights(victim.weights)) if neural else None
+        self.usual = victim
+
+    def players(self, rng: np.random.Generator, past: bool) -> np.ndarray:
+        """[N, 4] who sits where."""
+        who = np.full((self.config.tables, 4), ppo.PAST if past else ppo.RULE_BASED)
+        who[np.arange(len(who)), rng.integers(4, size=len(who))] = ppo.CURRENT
+        return who
+
+    def play(self, policy: nn.Module, past: nn.Module | None, seed: int) -> ppo.Rollout:
+        """One deal at each table, the victim's network in the place of a past self."""
+        rollout = super().play(policy, self.network, seed)
+        return dataclasses.replace(rollout, decisions=len(rollout.actions))
+
+
+class Learner(ppo.Learner):
+    """PPO that may start as the victim."""
+
+    def __init__(self, config: Config, start: NeuralAgent | None = None) -> None:
+        super().__init__(config)
+        self.start = start
+
+    def prepare(self, folder: Path) -> None:
+        """Take the victim's network."""
+        if self.start:
+            self.policy.load_state_dict(ppo.Policy.from_weights(self.start.weights).state_dict())
+            with torch.no_grad():
+                for parameter in (*self.policy.play.parameters(), *self.policy.bid.parameters()):
+                    parameter.mul_(self.config.sharpen)
+
+
+def measure(config: Config, policy: ppo.Policy, victim: Any, deals: int, seed: int) -> dict[str, float]:
+    """The deviator's figures beside three victims, in points: its gain over the table of four victims."""
+    schedule = challenger("deviator", "victim")
+    entrants = [NeuralAgent(policy.weights(), "deviator"), Entrant(victim, "victim")]
+    rules = next(iter(config.rules))
+    results = play(schedule, entrants, rules, seed=seed, deals=deals, threads=config.threads)
+    found = challenge(results, "deviator", "victim")
+    names = ("points", "bid", "made")
+    figures = {f"deviator_{name}": getattr(found.figures, name).mean for name in names}
+    return {"gain": found.gain.mean, "low": found.gain.low, "high": found.gain.high} | figures
+
+
+def train(config: Config, victim: Any, start: str, folder: Path) -> Learner:
+    """From where an earlier run stopped."""
+    return ppo.train(
+        config,
+        folder,
+        lambda config: Learner(config, victim if start == "victim" else None),
+        lambda config: Collector(config, victim),
+        lambda config, policy, deals, seed: measure(config, policy, victim, deals, seed),
+    )
+
+
+def random_victim() -> NeuralAgent:
+    """A small network that has learnt nothing."""
+    torch.manual_seed(0)
+    return NeuralAgent(ppo.Policy(32, 1).weights(), "random")
+
+
+def main(arguments: list[str] | None = None) -> dict[str, Any]:
+    """Read the command line, train, measure, and tell."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--victim", default="neural", help="an agent of the package")
+    parser.add_argument("--weights", help="of a neural victim, instead of the package's")
+    parser.add_argument("--start", choices=("nothing", "victim"), default="nothing")
+    parser.add_argument("--decisions", type=int, help="of the learner, with a choice; else 20,000,000")
+    parser.add_argument("--deals", type=int, help="of the measurement; else 10,000")
+    parser.add_argument("--deals-seed", type=int, default=77_000_001)
+    parser.add_argument("--seed", type=int, default=1, help="of the training")
+    parser.add_argument("--threads", type=int, default=1, help="of torch and of the arena")
+    parser.add_argument("--config", help="a TOML file with settings of Config")
+    parser.add_argument("--folder", type=Path, help="of the checkpoint; else runs/deviator and what it is of")
+    parser.add_argument("--out", type=Path, help="a file to append the result to")
+    parser.add_argument("--smoke", action="store_true", help="a small victim that has learnt nothing")
+    args = parser.parse_args(arguments)
+    if args.smoke:
+        victim: Any = random_victim()
+    else:
+        victim = neural_agent("neural", args.weights) if args.weights else make_agent(args.victim)
+    settings: dict[str, Any] = {"seed": args.seed, "threads": args.threads} | (SMOKE if args.smoke else {})
+    told: dict[str, Any] = {"victim": victim.name}
+    if isinstance(victim, NeuralAgent):
+        told["weights"] = hashlib.sha256(b"".join(a.tobytes() for a in victim.weights)).hexdigest()[:12]
+    if args.start == "victim":
+        if not isinstance(victim, NeuralAgent):
+            raise SystemExit(f"--start victim: {victim.name} has no network")
+        layers, units = victim.weights.biases.shape
+        settings |= {"units": units, "layers": layers}
+    if args.decisions:
+        settings["decisions"] = args.decisions
+    config = Config.load(args.config, **settings)
+    print(json.dumps(dataclasses.asdict(config)))
+    parts = (told["victim"], told.get("weights", ""), args.start, f"seed{args.seed}")
+    folder = args.folder or Path("runs/deviator", "-".join(filter(None, parts)).replace(":", "_"))
+    learner = train(config, victim, args.start, folder)
+    deals = args.deals or (400 if args.smoke else 10_000)
+    found = measure(config, learner.policy, victim, deals, args.deals_seed)
+    told |= {"start": args.start, "rules": next(iter(config.rules))}
+    told |= {"decisions": learner.decisions, "seed": config.seed, "minutes": round(learner.minutes, 1)}
+    told |= {"deals": deals, "deals_seed": args.deals_seed}
+    told |= {name: round(number, 4) for name, number in found.items()}
+    line = json.dumps(told)
+    print(line)
+    if args.out:
+        args.out.parent.mkdir(parents=True, exist_ok=True)
+        with args.out.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+    return told
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""What a network learned, in figures and pictures: its bids, how they come out, and where it gains.
+
+python benchmarks/neural_report.py [--weights PATH] [--deals 2000] [--history docs/data/*.csv ...]
+
+Prints tables in Markdown, for docs/learning.md, and draws neural_bids.png and neural_curves.png.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from callbreak_env import Match, make_agent
+from callbreak_env.arena.figures import challenge
+from callbreak_env.arena.formats import challenger, four_at_a_table
+from callbreak_env.arena.play import play
+from callbreak_env.cards import hand_text
+from callbreak_env.engine.state import BIDDING
+
+PRESETS = ("standard", "bhoos")
+ROOT = Path(__file__).resolve().parent.parent
+SEED = 31_000_000
+"""Of the deals; no other script uses them."""
+
+
+class Halves:
+    """An agent that bids as one and plays as another."""
+
+    def __init__(self, bidder: Any, player: Any, name: str) -> None:
+        self.name, self._bidder, self._player = name, bidder, player
+
+    def reset(self, *args: Any) -> None:
+        """Neither keeps anything."""
+
+    def act(self, view: Any) -> int:
+        """For one table."""
+        return int(self.act_tables(view.record_array, view.rules)[0])
+
+    def act_tables(self, tables: Any, rules: Any, threads: int | None = 1) -> Any:
+        """For many."""
+        actions = np.empty(len(tables), np.int64)
+        bids = tables["phase"] == BIDDING
+        for chosen, agent in ((bids, self._bidder), (~bids, self._player)):
+            if chosen.any():
+                actions[chosen] = agent.act_tables(tables[chosen], rules, threads)
+        return actions
+
+
+def swapped(net: Any, deals: int) -> None:
+    """A table: who bids and who plays, among three rule-based agents."""
+    usual = make_agent("rule_based")
+    print("\n| rules | bids | plays | gain | mean bid | made |\n|---|---|---|---|---|---|")
+    for preset in PRESETS:
+        for bidder, player in ((net, net), (net, usual), (usual, net)):
+            agent = Halves(bidder, player, "halves")
+            results = play(
+                challenger("halves", "rule_based"), [agent, "rule_based"], preset, seed=SEED, deals=deals
+            )
+            found = challenge(results, "halves", "rule_based")
+            gain, figures = found.gain, found.figures
+            assert gain is not None
+            names = ("network" if half is net else "`rule_based`" for half in (bidder, player))
+            print(
+                f"| {preset} | {' | '.join(names)} | {gain.mean:+.3f} ({gain.low:+.3f}..{gain.high:+.3f}) | "
+                f"{figures.bid.mean:.2f} | {figures.made.mean:.1%} |"
+            )
+
+
+def bids(net: Any, deals: int, path: Path) -> None:
+    """A picture and a table of four alike at a table: how often each bid is made, and comes home."""
+    figure = Figure(figsize=(10, 6), layout="constrained")
+    panels = figure.subplots(2, len(PRESETS), sharex=True)
+    print("\n| rules | four | points | mean bid | made | bids of 6 and more |\n|---|---|---|---|---|---|")
+    for column, preset in enumerate(PRESETS):
+        for agent, colour, shift in ((net, "tab:blue", -0.2), ("rule_based", "tab:orange", 0.2)):
+            name = agent if isinstance(agent, str) else "network"
+            given = [agent] if isinstance(agent, str) else [Named(agent, name)]
+            results = play(four_at_a_table([name] * 4), given, preset, seed=SEED, deals=deals)
+            bid, made = results.bids.ravel(), (results.tricks >= results.bids).ravel()
+            print(
+                f"| {preset} | {name} | {results.points.mean() / 10:.3f} | {bid.mean():.2f} | "
+                f"{made.mean():.1%} | {(bid > 5).mean():.2%} |"
+            )
+            each = np.arange(1, 9)
+            share = [(bid == b).mean() for b in each]
+            panels[0, column].bar(each + shift, share, 0.4, color=colour, label=name)
+            often = [b for b in each if (bid == b).sum() >= 30]
+            rate = [made[bid == b].mean() for b in often]
+            error = [1.96 * made[bid == b].std() / (bid == b).sum() ** 0.5 for b in often]
+            panels[1, column].errorbar(
+                np.array(often) + shift / 2, rate, error, fmt="o", color=colour, capsize=2
+            )
+        panels[0, column].set(title=preset, ylabel="share of the bids", yscale="log")
+        panels[1, column].set(xlabel="bid", ylabel="share made", ylim=(0.5, 1.02))
+        panels[0, column].legend()
+    figure.savefig(path, dpi=110)
+
+
+class Named:
+    """An agent under another name."""
+
+    def __init__(self, agent: Any, name: str) -> None:
+        self.name, self._agent = name, agent
+        self.reset, self.act, self.act_tables = agent.reset, agent.act, agent.act_tables
+
+
+def hands(net: Any, count: int) -> None:
+    """A table of hands dealt: what each bids, where they differ and where not."""
+    usual = make_agent("rule_based")
+    print("\n| hand | seats that bid before | `rule_based` | network |\n|---|---|---|---|")
+    shown = {True: 0, False: 0}
+    for number in range(1000):
+        match = Match("standard", seed=SEED, number=number)
+        before: list[int] = []
+        while len(before) < 4:
+            view = match.view(match.seat)
+            one, other = usual.act(view), net.act(view)
+            if shown[one != other] < count // 2:
+                shown[one != other] += 1
+                told = " ".join(map(str, before)) or "-"
+                print(f"| {hand_text(view.hand)} | {told} | {one - 51} | {other - 51} |")
+            before.append(one - 51)
+            match.apply(one)
+        if min(shown.values()) >= count // 2:
+            break
+
+
+def curves(files: list[Path], path: Path) -> None:
+    """A picture: gain over three rule-based agents by minutes, for each history.csv."""
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    panels = figure.subplots(1, len(PRESETS), sharey=True)
+    for file in files:
+        rows = list(csv.DictReader(file.open(encoding="utf-8")))
+        for panel, preset in zip(panels, PRESETS, strict=True):
+            told = [row for row in rows if row.get(f"{preset}_gain")]
+            x = np.array([float(row["minutes"]) for row in told])
+            y = np.array([float(row[f"{preset}_gain"]) for row in told])
+            low = np.array([float(row[f"{preset}_low"]) for row in told])
+            (line,) = panel.plot(x, y, marker=".", label=file.stem)
+            panel.fill_between(x, low, 2 * y - low, color=line.get_color(), alpha=0.15)
+            panel.set(title=preset, xlabel="minutes")
+    for panel in panels:
+        panel.axhline(0, color="black", linewidth=0.8)
+    panels[0].set_ylabel("gain over three rule_based, points a deal")
+    panels[0].legend()
+    figure.savefig(path, dpi=110)
+
+
+def main() -> None:
+    """Read the command line, measure, draw."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--weights", help="instead of the package's own")
+    parser.add_argument("--deals", type=int, default=2000)
+    parser.add_argument("--history", type=Path, nargs="*", default=[], help="history.csv files, named by run")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "pictures")
+    args = parser.parse_args()
+    net = make_agent("neural" if args.weights is None else f"neural:weights={args.weights}")
+    args.out.mkdir(parents=True, exist_ok=True)
+    print(f"{args.deals} deals of seed {SEED}; intervals 95 %, by a bootstrap over deals")
+    bids(net, args.deals, args.out / "neural_bids.png")
+    swapped(net, args.deals)
+    hands(net, 12)
+    if args.history:
+        curves(args.history, args.out / "neural_curves.png")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""``benchmarks/best_deviator.py``: it finds what a weak victim concedes, and knows its victim's network."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import JIT
+
+pytest.importorskip("torch")
+pytest.importorskip("tqdm")
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
+
+import best_deviator
+import torch
+
+from callbreak_env import make_agent
+
+ppo = best_deviator.ppo
+compiled_only = pytest.mark.skipif(not JIT, reason="minutes without compiled kernels")
+CONFIG = best_deviator.Config(units=16, critic_units=16, tables=64, minibatch=256, threads=1)
+
+
+@pytest.fixture(autouse=True)
+def _threads() -> Iterator[None]:
+    """Torch's threads as they were."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@compiled_only
+def test_the_smoke_run_finds_a_deviator(tmp_path: Path) -> None:
+    out, folder = tmp_path / "results" / "deviators.jsonl", tmp_path / "run"
+    arguments = ["--smoke", "--out", str(out), "--folder", str(folder), "--seed", "1"]
+    found = best_deviator.main(arguments)
+    assert found["low"] > 2, "points a deal, over a victim that bids anything"
+    assert found["low"] < found["gain"] < found["high"]
+    assert best_deviator.main(arguments) == found, "the run is over: it is only measured again"
+    assert [json.loads(line) for line in out.read_text().splitlines()] == [found, found]
+
+
+def test_the_learner_can_start_as_the_victim(tmp_path: Path) -> None:
+    victim = best_deviator.random_victim()
+    config = dataclasses.replace(CONFIG, units=32, layers=1, decisions=0, sharpen=3.0)
+    learner = best_deviator.train(config, victim, "victim", tmp_path)
+    assert np.allclose(learner.policy.weights().first, victim.weights.first, atol=1e-6)
+    assert np.allclose(learner.policy.weights().last[:, :65], 3 * victim.weights.last[:, :65], atol=1e-6)
+
+
+@compiled_only
+def test_victims_sit_in_three_seats_and_do_their_best() -> None:
+    victim = best_deviator.random_victim()
+    collector = best_deviator.Collector(CONFIG, victim)
+    who = collector.players(np.random.default_rng(1), True)
+    assert ((who == ppo.CURRENT).sum(1) == 1).all()
+    assert ((who == ppo.PAST).sum(1) == 3).all()
+    assert (who == ppo.CURRENT).any(0).all(), "the learner's seat changes"
+    turn, same = collector.tables.reset(3), []
+    generator = torch.Generator().manual_seed(0)
+    while (turn.seat >= 0).any():
+        inputs = collector.tables.inputs(np.arange(CONFIG.tables), hidden=False)
+        actions = collector.choose(collector.network, inputs, generator)[0]
+        same.append(actions == collector.tables.act(victim, np.arange(CONFIG.tables)))
+        turn = collector.tables.step(actions)
+    assert np.mean(same) > 0.98, "nearly equal logits may be ordered otherwise"
+
+
+@compiled_only
+@pytest.mark.parametrize("neural", [True, False])
+def test_decisions_are_the_learners_own(neural: bool) -> None:
+    victim = best_deviator.random_victim() if neural else make_agent("rule_based")
+    collector = best_deviator.Collector(CONFIG, victim)
+    assert (collector.network is not None) == neural, "one without a network is asked itself"
+    row = ppo.iterate(best_deviator.Learner(CONFIG), collector)
+    assert CONFIG.tables * 3 < row["decisions"] == row["samples"] < CONFIG.tables * 14
+
+
+def test_a_victim_without_a_network_is_no_start() -> None:
+    with pytest.raises(SystemExit, match="has no network"):
+        best_deviator.main(["--victim", "rule_based", "--start", "victim"])

@@ -1,0 +1,429 @@
+"""``examples/ppo_selfplay.py``: it learns, a stopped run goes on exactly, credit and study do as they say."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conftest import JIT
+
+pytest.importorskip("torch")
+pytest.importorskip("tqdm")
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "examples"))
+
+import ppo_selfplay as ppo
+import torch
+
+from agents import positions
+from callbreak_env.agents.inputs import BITS, INPUTS, action_places, encode_inputs
+from callbreak_env.agents.neural import NeuralAgent, load_weights, save_weights
+
+compiled_only = pytest.mark.skipif(not JIT, reason="minutes without compiled kernels")
+TINY: dict[str, Any] = {
+    "units": 16,
+    "critic_units": 16,
+    "tables": 16,
+    "minibatch": 128,
+    "threads": 1,
+    "evaluate_deals": 4,
+}
+DEALS = 16 * 56
+"""Decisions of an iteration at 16 tables."""
+
+
+@pytest.fixture(autouse=True)
+def _threads() -> Iterator[None]:
+    """Torch's threads as they were."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def tiny(**changes: Any) -> ppo.Config:
+    return ppo.Config(**(TINY | changes))
+
+
+def lively(units: int, layers: int) -> ppo.Policy:
+    """A policy that has opinions, as a trained one has."""
+    torch.manual_seed(1)
+    policy = ppo.Policy(units, layers)
+    for head in (policy.play, policy.bid, policy.tricks):
+        torch.nn.init.normal_(head.weight, std=0.5)
+        torch.nn.init.normal_(head.bias, std=0.1)
+    return policy
+
+
+# --- whole runs ---
+
+
+@compiled_only
+def test_the_smoke_run_learns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    learner = ppo.main(["--smoke", "--threads", "1", "--out", str(tmp_path)])
+    told = capsys.readouterr().out
+    untrained = json.loads(told.split("untrained: ")[1].splitlines()[0])
+    trained = json.loads(told.split("trained: ")[2].splitlines()[0])
+    assert trained == learner.history[-1]
+    for rules in ("standard", "bhoos"):
+        gain, before = trained[f"{rules}_gain"], untrained[f"{rules}_gain"]
+        assert before < -0.6, "it bids and plays anything"
+        assert gain > -0.35
+        assert gain > before + 0.5
+    assert trained["explained"] > 0.3, "the critic knows what deals bring"
+    assert (tmp_path / "history.csv").read_text().count("\n") == len(learner.history) + 1
+    assert {"checkpoint.pt", "clone.npz", "weights.npz", "weights.json"} <= {
+        p.name for p in tmp_path.iterdir()
+    }
+    again = ppo.main(["--smoke", "--threads", "1", "--out", str(tmp_path)])
+    assert again.history == learner.history, "the run is over"
+
+
+class PlugPulledError(Exception):
+    """Somebody pulled the plug."""
+
+
+def without_times(history: list[dict[str, float]]) -> list[dict[str, float]]:
+    return [
+        {
+            k: v
+            for k, v in row.items()
+            if not k.endswith("seconds") and k not in ("minutes", "decisions_per_second")
+        }
+        for row in history
+    ]
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether nested dicts and lists of tensors and numbers are equal, bit for bit."""
+    if isinstance(one, torch.Tensor):
+        return torch.equal(one, other)
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)
+
+
+@compiled_only
+def test_a_stopped_run_goes_on_exactly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    all_tables = ppo.Tables
+    monkeypatch.setattr(ppo, "Tables", lambda rules, count: all_tables(rules, min(count, 16)))
+    config = tiny(
+        seed=3,
+        rules={"standard": 0.5, "bhoos": 0.5},
+        teacher="pimc:bid=2,play=2,draws=1",
+        lessons=300,
+        own_lessons=300,
+        decisions=9 * DEALS,
+        critic_only=2,
+        warm_up=1,
+        past_every=2 * DEALS,
+        past_most=3,
+        evaluate_every=4 * DEALS,
+        lr=3e-3,
+    )
+    starts: list[int] = []
+
+    class Interrupted(ppo.Collector):
+        def play(self, policy: torch.nn.Module, past: torch.nn.Module | None, seed: int) -> ppo.Rollout:
+            starts.append(seed - config.seed * 1_000_000_007)  # the iteration
+            if len(starts) == 7:
+                raise PlugPulledError
+            return super().play(policy, past, seed)
+
+    whole = ppo.train(config, tmp_path / "whole")
+    with pytest.raises(PlugPulledError):
+        ppo.train(config, tmp_path / "part", collector=Interrupted)
+    later = ppo.train(config, tmp_path / "part", collector=Interrupted)
+    assert starts == [*range(7), *range(4, 9)], "it goes on after the last checkpoint"
+    for name in ppo.Learner.learning:
+        assert same(getattr(whole, name).state_dict(), getattr(later, name).state_dict()), name
+    assert same(whole.past, later.past)
+    assert len(whole.past) == 3
+    assert without_times(whole.history) == without_times(later.history)
+    assert len(whole.history) == 9
+    assert {"standard_gain", "past_0_gain"} <= whole.history[3].keys()
+    assert whole.history[3].keys() == whole.history[-1].keys()
+    for name in ("weights.npz", "clone.npz"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "part" / name).read_bytes()
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
+    ppo.Learner(tiny()).save(tmp_path / "checkpoint.pt")
+    ppo.Learner(tiny(decisions=5, threads=2)).load(tmp_path / "checkpoint.pt")
+    with pytest.raises(SystemExit, match="of a run with other lr, clip: choose another --out"):
+        ppo.Learner(tiny(clip=0.1, lr=1.0)).load(tmp_path / "checkpoint.pt")
+
+
+# --- parts of self-play ---
+
+
+def slow_advantages(rollout: ppo.Rollout, values: np.ndarray, lam: float) -> list[float]:
+    """As the paper has it: each decision's advantage is a sum over its seat's later ones."""
+    found = []
+    for k, owner in enumerate(rollout.owners):
+        later = [j for j in range(k, len(rollout.owners)) if rollout.owners[j] == owner]
+        total = 0.0
+        for distance, j in enumerate(later):
+            last = distance == len(later) - 1
+            after = rollout.points[owner] if last else values[later[distance + 1]]
+            total += lam**distance * (after - values[j])
+        found.append(float(total))
+    return found
+
+
+def made_up(owners: np.ndarray, tables: int, rng: np.random.Generator) -> ppo.Rollout:
+    """A rollout of which only who decided when is real."""
+    count, nothing = len(owners), torch.zeros(0)
+    mine = np.zeros(tables * 4, bool)
+    mine[owners] = True
+    points = rng.normal(0, 3, tables * 4).astype(np.float32)
+    tricks, bids = rng.integers(0, 14, (2, tables * 4))
+    return ppo.Rollout(
+        nothing, nothing, nothing, nothing, nothing, owners, points, tricks, bids, mine, count, 0.0
+    )
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.9, 1.0])
+def test_credit_is_each_seats_own(lam: float) -> None:
+    rng = np.random.default_rng(2)
+    seats = rng.permutation(20)[:13]  # the rest are opponents'
+    owners = rng.choice(seats, 150)
+    rollout = made_up(owners, 5, rng)
+    values = rng.normal(0, 1, len(owners)).astype(np.float32)
+    assert np.allclose(ppo.credit(rollout, values, lam), slow_advantages(rollout, values, lam), atol=1e-4)
+    if lam == 1.0:
+        assert np.allclose(ppo.credit(rollout, values, lam), rollout.points[owners] - values, atol=1e-4)
+
+
+@compiled_only
+def test_a_rollout_holds_the_current_policys_decisions() -> None:
+    config = tiny(tables=40, against_past=0.3, against_rule_based=0.4, rules={"standard": 0.5, "bhoos": 0.5})
+    collector = ppo.Collector(config)
+    rollout = collector.play(lively(16, 1), lively(8, 1), 5)
+    assert 0 < rollout.mine.sum() < 160
+    assert set(rollout.owners) == set(np.flatnonzero(rollout.mine)), "each bids, none of the others' seats"
+    count = len(rollout.actions)
+    assert rollout.decisions == 40 * 56
+    assert count < rollout.mine.sum() * 14, "forced ones are not learnt"
+    assert rollout.legal[torch.arange(count), rollout.actions].all()
+    assert (rollout.legal.sum(1) > 1).all()
+    assert (rollout.logp <= 0).all()
+    bids = rollout.actions.numpy() >= 52
+    assert np.array_equal(rollout.bids[rollout.owners[bids]], rollout.actions.numpy()[bids] - 51)
+    again = collector.play(lively(16, 1), lively(8, 1), 5)
+    assert torch.equal(again.actions, rollout.actions)
+    assert np.array_equal(again.points, rollout.points)
+    values = np.random.default_rng(1).normal(0, 1, count).astype(np.float32)
+    some = np.isin(rollout.owners // 4, (0, 7, 23))
+    part = ppo.dataclasses.replace(rollout, owners=rollout.owners[some])
+    found = ppo.credit(rollout, values, 0.8)[some]
+    assert np.allclose(found, slow_advantages(part, values[some], 0.8), atol=1e-4)
+
+
+def test_figures_are_of_the_current_policys_seats() -> None:
+    rollout = made_up(np.array([0, 5]), 2, np.random.default_rng(0))
+    rollout.points[[0, 5]], rollout.bids[[0, 5]], rollout.tricks[[0, 5]] = (2.1, -6), (2, 6), (3, 5)
+    expected = {"points": -1.95, "bid": 4.0, "bids_over_5": 0.5, "made": 0.5}
+    assert rollout.figures() == pytest.approx(expected)
+
+
+def test_players_sit_as_the_shares_say() -> None:
+    config = tiny(against_past=0.2, against_rule_based=0.3)
+    who = ppo.players(config, 20_000, np.random.default_rng(1), past=True)
+    mine = (who == ppo.CURRENT).sum(1)
+    kinds = [(who == kind).any(1) for kind in (ppo.PAST, ppo.RULE_BASED)]
+    assert kinds[0].mean() == pytest.approx(0.2, abs=0.01)
+    assert kinds[1].mean() == pytest.approx(0.3, abs=0.01)
+    assert not (kinds[0] & kinds[1]).any(), "one kind at a table"
+    assert set(mine) == {1, 2, 4}
+    assert (mine == 1).sum() / (mine < 4).sum() == pytest.approx(0.7, abs=0.02)
+    shared = who[mine < 4] == ppo.CURRENT
+    assert np.allclose(shared.mean(0), 0.325, atol=0.02), "in every seat alike"
+    alone = ppo.players(config, 20_000, np.random.default_rng(1), past=False)
+    assert not (alone == ppo.PAST).any()
+    assert (alone == ppo.RULE_BASED).any(1).mean() == pytest.approx(0.3, abs=0.01)
+
+
+def test_only_bids_are_shifted_and_only_to_legal_ones() -> None:
+    rng = np.random.default_rng(4)
+    mask = np.zeros((4000, 65), np.int8)
+    mask[:2000, 53:61] = 1  # bids 2 to 9
+    mask[2000:, 20:30] = 1
+    mask[3000:, 52] = 1  # never so; a card must not become a bid all the same
+    actions = np.array([rng.choice(np.flatnonzero(row)) for row in mask])
+    shifted = ppo.shift_bids(actions, mask, 0.5, rng)
+    assert (mask[np.arange(4000), shifted] == 1).all()
+    assert np.array_equal(shifted[actions < 52], actions[actions < 52])
+    change = (shifted - actions)[:2000]
+    assert set(change) == {-1, 0, 1, 2}
+    assert 0.3 < (change != 0).mean() < 0.5
+    assert np.array_equal(ppo.shift_bids(actions, mask, 0.0, rng), actions)
+
+
+def test_shares_are_whole_and_sum_up() -> None:
+    assert ppo.shares({"a": 0.5, "b": 0.3, "c": 0.2}, 10) == {"a": 5, "b": 3, "c": 2}
+    assert ppo.shares({"a": 1.0, "b": 1.0, "c": 1.0}, 100) in [
+        {"a": 34, "b": 33, "c": 33},
+        {"a": 33, "b": 34, "c": 33},
+        {"a": 33, "b": 33, "c": 34},
+    ]
+    assert ppo.shares({"a": 1.0, "b": 1e-9}, 7) == {"a": 7}
+
+
+# --- the clone ---
+
+
+def lessons(folder: Path, values: np.ndarray, legal: np.ndarray, hint: np.ndarray) -> ppo.Lessons:
+    """Lessons as files hold them, of rows that say nothing but ``hint``, in their first slot."""
+    rng = np.random.default_rng(8)
+    rows = np.zeros((len(values), BITS), np.uint8)
+    rows[:, 100:140] = rng.integers(2, size=(len(rows), 40))
+    rows[:, 0] = hint
+    numbers = np.zeros((len(values), INPUTS - BITS), np.int8)
+    arrays = {
+        "rows": np.packbits(rows, axis=1),
+        "numbers": numbers,
+        "legal": np.packbits(legal, axis=1),
+        "values": values.astype(np.float16),
+        "tricks": np.full(len(values), 3, np.int8),
+    }
+    np.savez(folder / "00000.npz", **arrays)
+    return ppo.Lessons([folder / "00000.npz"])
+
+
+def test_study_by_value_averages_noise_out(tmp_path: Path) -> None:
+    """One of two cards seems better by a little more often than not, and is worse by more the other times."""
+    rng = np.random.default_rng(5)
+    count = 8192
+    hint = rng.integers(2, size=count)  # which card it is
+    noise = np.where(rng.random(count) < 0.65, 0.5, -2.0)  # -0.375 in the mean
+    values = np.full((count, 65), np.nan)
+    values[np.arange(count), 10 + hint] = noise
+    values[np.arange(count), 11 - hint] = 0.0
+    taught = lessons(tmp_path, values, ~np.isnan(values), hint)
+    config = tiny(minibatch=256, clone_lr=1e-2, value_lr=1e-2)
+    torch.manual_seed(0)
+    policy = ppo.Policy(16, 1)
+
+    def share_of_the_safe_card() -> float:
+        rows, legal, _, _ = taught.batch(np.arange(1000))
+        best = ppo.masked(policy(rows)[0], legal).argmax(1).numpy()
+        assert set(best) <= {10, 11}
+        return float((best == 11 - hint[:1000]).mean())
+
+    ppo.study(config, policy, taught, 2, by_value=False)
+    assert share_of_the_safe_card() < 0.1, "cross-entropy counts how often"
+    ppo.study(config, policy, taught, 3, by_value=True)
+    assert share_of_the_safe_card() > 0.9
+    tricks = policy(taught.batch(np.arange(50))[0])[1].argmax(1)
+    assert (tricks == 3).all()
+
+
+def test_bids_that_were_not_tried_are_worth_less(tmp_path: Path) -> None:
+    values, legal = np.full((1, 65), np.nan), np.zeros((1, 65), bool)
+    legal[0, 53:] = True
+    values[0, 54:57] = 1.0, 2.0, 1.5
+    rows, found, filled, tricks = lessons(tmp_path, values, legal, np.ones(1)).batch(np.array([0]))
+    assert rows.shape == (1, INPUTS)
+    assert rows[0, 0] == 1
+    assert torch.equal(found, torch.from_numpy(legal))
+    assert filled[0, 53:60].tolist() == [0.5, 1.0, 2.0, 1.5, 0.5, 0.0, -0.5]
+    assert tricks.tolist() == [3]
+
+
+# --- networks ---
+
+
+@pytest.mark.parametrize(("layers", "rules"), [(1, "standard"), (2, "bhoos"), (3, "no_trump")])
+def test_saved_weights_say_what_the_policy_says(tmp_path: Path, layers: int, rules: str) -> None:
+    policy = lively(24, layers)
+    save_weights(policy.weights(), tmp_path / "weights")
+    agent = NeuralAgent(load_weights(tmp_path / "weights"))
+    one = ppo.deal_rules(rules)
+    tables = positions(one, 40 if JIT else 6, seed=2)
+    found = agent.outputs(tables, one)
+    inputs = encode_inputs(tables, one, hidden=True)
+    with torch.no_grad():
+        logits, tricks = policy(torch.from_numpy(inputs.rows[:, :INPUTS]))
+    named = np.full_like(logits, -np.inf)
+    np.put_along_axis(named, action_places(inputs.orders), np.where(inputs.legal, logits, -np.inf), 1)
+    assert np.array_equal(np.isfinite(found[:, :65]), np.isfinite(named))
+    legal = np.isfinite(named)
+    assert np.ptp(named[legal]) > 1
+    assert np.allclose(found[:, :65][legal], named[legal], atol=1e-2)
+    assert np.allclose(found[:, 65:], tricks, atol=1e-2)
+
+
+def test_a_policy_is_made_of_its_weights() -> None:
+    policy = lively(24, 3)
+    again = ppo.Policy.from_weights(policy.weights())
+    for name, array in policy.state_dict().items():
+        assert torch.allclose(array, again.state_dict()[name], atol=1e-6), name
+
+
+def test_a_critic_that_sees_only_its_seat_ignores_the_rest() -> None:
+    torch.manual_seed(3)
+    rows = torch.randint(2, (30, INPUTS + ppo.HIDDEN), dtype=torch.int8)
+    other = rows.clone()
+    other[:, INPUTS:] = 1 - other[:, INPUTS:]
+    foreseen = torch.randn(30)
+    blind, seeing = ppo.Critic(16, False), ppo.Critic(16, True)
+    assert torch.equal(blind(rows, foreseen), blind(other, -foreseen))
+    assert not torch.allclose(seeing(rows, foreseen), seeing(other, foreseen))
+    assert not torch.allclose(seeing(rows, foreseen), seeing(rows, -foreseen))
+
+
+# --- settings and warnings ---
+
+
+def test_warnings_tell_of_known_failures() -> None:
+    fine = {"bid": 2.8, "entropy": 0.8, "kl": 0.003, "past_0_gain": 0.3, "past_0_high": 0.4}
+    assert ppo.warn(fine) == []
+    assert ppo.warn({"bid": 2.8}) == [], "nothing learnt yet"
+    for change, text in (
+        ({"bid": 2.05}, "bids sink to the minimum (mean 2.05)"),
+        ({"entropy": 0.01}, "hardly varies"),
+        ({"kl": 0.2}, "steps are too large (KL 0.200"),
+        ({"past_2_gain": -0.3, "past_2_high": -0.1}, "loses to a past self, a cycle perhaps (past_2_high)"),
+    ):
+        (sign,) = ppo.warn(fine | change)
+        assert text in sign
+
+
+def test_the_log_writes_all_rows_and_warns_of_the_last(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"decisions": 1_000_000, "bid": 2.0}, {"decisions": 2_000_000, "bid": 2.1, "gain": 0.5}]
+    log = ppo.Log(tmp_path)
+    log.write(rows)
+    log.close()
+    text = (tmp_path / "history.csv").read_text()
+    assert text.splitlines() == ["decisions,bid,gain", "1000000,2.0,", "2000000,2.1,0.5"]
+    told = "".join(capsys.readouterr())
+    assert told.count("WARNING") == 1
+    assert "WARNING after 2.0 M decisions: bids sink" in told
+
+
+def test_an_unknown_setting_is_one_clear_error(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("units = 64\nleraning_rate = 1e-3\n[rules]\nstandard = 1.0\n")
+    with pytest.raises(SystemExit, match=r"mine\.toml: there is no setting leraning_rate$"):
+        ppo.main(["--config", str(path)])
+
+
+def test_the_released_settings_load() -> None:
+    path = Path(ppo.__file__).with_name("neural.toml")
+    config = ppo.Config.load(str(path), seed=7)
+    assert config.seed == 7
+    assert config.lessons > 0
+    assert sum(config.rules.values()) == pytest.approx(1)
+    assert len(ppo.shares(config.rules, config.tables)) == len(config.rules)
+    assert {ppo.deal_rules(name).deals for name in config.rules} == {1}
