@@ -852,7 +852,7 @@ class Log:
         """The whole history into the CSV, the last row to the others."""
         names = list(dict.fromkeys(name for row in history for name in row))
         with self.path.open("w", newline="", encoding="utf-8") as file:
-            table = csv.DictWriter(file, names)
+            table = csv.DictWriter(file, names, lineterminator="\n")
             table.writeheader()
             table.writerows(history)
         row = history[-1]

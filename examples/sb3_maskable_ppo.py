@@ -296,7 +296,7 @@ class Progress(BaseCallback):
         self.history.append(row)
         tqdm.write(" ".join(f"{name}={value}" for name, value in row.items()))
         with self.file.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(row))
+            writer = csv.DictWriter(file, list(row), lineterminator="\n")
             writer.writeheader()
             writer.writerows(self.history)
 

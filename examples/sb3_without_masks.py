@@ -85,7 +85,7 @@ class Count(BaseCallback):
         self._clear()
         print(" ".join(f"{name}={value}" for name, value in row.items()), flush=True)
         with self.file.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(row))
+            writer = csv.DictWriter(file, list(row), lineterminator="\n")
             writer.writeheader()
             writer.writerows(self.history)
 
