@@ -31,10 +31,6 @@ from torch import nn
 
 from callbreak_env import make_agent
 from callbreak_env.agents.neural import NeuralAgent, neural_agent
-from callbreak_env.arena.entrants import Entrant
-from callbreak_env.arena.figures import challenge
-from callbreak_env.arena.formats import challenger
-from callbreak_env.arena.play import play
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
 
@@ -114,18 +110,13 @@ class Learner(ppo.Learner):
         """Take the victim's network."""
         if self.start:
             self.policy.load_state_dict(ppo.Policy.from_weights(self.start.weights).state_dict())
-            with torch.no_grad():
-                for parameter in (*self.policy.play.parameters(), *self.policy.bid.parameters()):
-                    parameter.mul_(self.config.sharpen)
+            self.policy.scale(self.config.sharpen)
 
 
 def measure(config: Config, policy: ppo.Policy, victim: Any, deals: int, seed: int) -> dict[str, float]:
     """The deviator's figures beside three victims, in points: its gain over the table of four victims."""
-    schedule = challenger("deviator", "victim")
-    entrants = [NeuralAgent(policy.weights(), "deviator"), Entrant(victim, "victim")]
-    rules = next(iter(config.rules))
-    results = play(schedule, entrants, rules, seed=seed, deals=deals, threads=config.threads)
-    found = challenge(results, "deviator", "victim")
+    deviator, rules = NeuralAgent(policy.weights()), next(iter(config.rules))
+    found = ppo.challenged(config, deviator, victim, rules, deals, seed)
     names = ("points", "bid", "made")
     figures = {f"deviator_{name}": getattr(found.figures, name).mean for name in names}
     return {"gain": found.gain.mean, "low": found.gain.low, "high": found.gain.high} | figures

@@ -16,6 +16,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from callbreak_env import Match, make_agent
+from callbreak_env.arena.entrants import Entrant
 from callbreak_env.arena.figures import challenge
 from callbreak_env.arena.formats import challenger, four_at_a_table
 from callbreak_env.arena.play import play
@@ -79,8 +80,9 @@ def bids(net: Any, deals: int, path: Path) -> None:
     for column, preset in enumerate(PRESETS):
         for agent, colour, shift in ((net, "tab:blue", -0.2), ("rule_based", "tab:orange", 0.2)):
             name = agent if isinstance(agent, str) else "network"
-            given = [agent] if isinstance(agent, str) else [Named(agent, name)]
-            results = play(four_at_a_table([name] * 4), given, preset, seed=SEED, deals=deals)
+            results = play(
+                four_at_a_table([name] * 4), [Entrant(agent, name)], preset, seed=SEED, deals=deals
+            )
             bid, made = results.bids.ravel(), (results.tricks >= results.bids).ravel()
             print(
                 f"| {preset} | {name} | {results.points.mean() / 10:.3f} | {bid.mean():.2f} | "
@@ -99,14 +101,6 @@ def bids(net: Any, deals: int, path: Path) -> None:
         panels[1, column].set(xlabel="bid", ylabel="share made", ylim=(0.5, 1.02))
         panels[0, column].legend()
     figure.savefig(path, dpi=110)
-
-
-class Named:
-    """An agent under another name."""
-
-    def __init__(self, agent: Any, name: str) -> None:
-        self.name, self._agent = name, agent
-        self.reset, self.act, self.act_tables = agent.reset, agent.act, agent.act_tables
 
 
 def hands(net: Any, count: int) -> None:

@@ -196,8 +196,8 @@ def _put_number(out: Array, at: int, value: Any, limit: int, unit: int) -> None:
 
 
 @kernel()
-def put_rules(rules: Record, out: Array) -> None:
-    """Write the field ``rules``, the same for all rows of a batch, into its place in a row."""
+def put_rules(rules: Record, out: Array, at: int) -> None:
+    """Write the field ``rules``, the same for all rows of a batch, into a row from ``at`` on."""
     exact = out.itemsize == 1
     values = (
         np.int64(rules["min_bid"]),
@@ -216,7 +216,7 @@ def put_rules(rules: Record, out: Array) -> None:
         np.int64(rules["undertrump"]),
     )
     for i in range(len(values)):
-        _put_number(out, RULES_AT + i, values[i], _RULE_SCALES[i], 1 if exact else _RULE_SCALES[i])
+        _put_number(out, at + i, values[i], _RULE_SCALES[i], 1 if exact else _RULE_SCALES[i])
 
 
 @inlined()
@@ -272,14 +272,14 @@ def put_history(table: Record, viewer: int, out: Array) -> None:
 def encode_flat(tables: Array, rules: Array, viewer: int, out: Array) -> None:
     """The flat encoding of one seat at one table ([1] TABLE) into ``out`` ([WIDTH] float32)."""
     put_observation(tables[0], rules[0], viewer, out)
-    put_rules(rules[0], out)
+    put_rules(rules[0], out, RULES_AT)
 
 
 @kernel()
 def put_state(table: Record, rules: Record, viewer: int, out: Array) -> None:
     """Write the whole table as a seat places it into ``out`` (STATE_WIDTH slots, float32 or int8)."""
     put_observation(table, rules, viewer, out)
-    put_rules(rules, out)
+    put_rules(rules, out, RULES_AT)
     for i in range(3):
         hand = table["hands"][(viewer + 1 + i) & 3]
         for card in range(52):  # no store_bits: 64 slots would not be within the row

@@ -101,10 +101,7 @@ class Values(ppo.Policy):
         kept = torch.load(path, weights_only=True)
         own = {name: array for name, array in self.state_dict().items() if name.startswith("value.")}
         self.load_state_dict(own | (kept["parts"]["policy"] if "parts" in kept else kept))
-        with torch.no_grad():
-            for head in (self.play, self.bid):
-                head.weight *= temperature
-                head.bias *= temperature
+        self.scale(temperature)
 
     def hold(self, held: bool) -> None:
         """Let nothing but the common part learn, or all."""
@@ -152,10 +149,6 @@ class Learner(ppo.Learner):
     def player(self) -> nn.Module:
         """The values as they sit at the tables, less and less curious."""
         return self.policy.fast(self.progress(self.config.epsilon, self.config.epsilon_end))
-
-    def progress(self, first: float, last: float) -> float:
-        """A setting that goes from one number to another in the course of the run."""
-        return first + (last - first) * min(1.0, self.decisions / self.config.decisions)
 
     def learn(self, rollout: ppo.Rollout) -> dict[str, float]:
         """One pass over the decisions: squared error, as what is wanted is the mean of the points."""

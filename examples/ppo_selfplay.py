@@ -40,7 +40,8 @@ from callbreak_env import SelfPlayEnv, make_agent
 from callbreak_env.agents.inputs import BITS, HIDDEN, INPUTS, SCALES, Inputs, action_places, encode_inputs
 from callbreak_env.agents.network import Weights, check_weights
 from callbreak_env.agents.neural import NeuralAgent, save_weights
-from callbreak_env.arena.figures import challenge
+from callbreak_env.arena.entrants import Entrant
+from callbreak_env.arena.figures import Challenge, challenge
 from callbreak_env.arena.formats import challenger
 from callbreak_env.arena.play import play
 from callbreak_env.envs.selfplay import Turn
@@ -151,6 +152,12 @@ class Policy(nn.Module):
             "last_bias": torch.cat([head.bias for head in (self.play, self.bid, self.tricks)]),
         }
         return check_weights({name: array.detach().float().numpy() for name, array in arrays.items()})
+
+    def scale(self, factor: float) -> None:
+        """Multiply the logits of the actions: the same best one, chosen more or less often."""
+        with torch.no_grad():
+            for parameter in (*self.play.parameters(), *self.bid.parameters()):
+                parameter.mul_(factor)
 
     @classmethod
     def from_weights(cls, weights: Weights) -> Policy:
@@ -694,6 +701,10 @@ class Learner:
         for name, value in kept["told"].items():
             setattr(self, name, value)
 
+    def progress(self, first: float, last: float) -> float:
+        """A setting that goes from one number to another in the course of the run."""
+        return first + (last - first) * min(1.0, self.decisions / self.config.decisions)
+
     def learn(self, rollout: Rollout) -> dict[str, float]:
         """One iteration: values, credit, and PPO's clipped steps (Schulman et al., 2017)."""
         c = self.config
@@ -717,11 +728,10 @@ class Learner:
         tricks = torch.from_numpy(rollout.tricks[rollout.owners])
         anchor = self.anchor(rollout, torch.from_numpy(bidding)) if c.anchor_bid and self.past else None
         explained = 1 - np.var(advantages) / max(np.var(advantages + values), 1e-9)
-        progress = min(1.0, self.decisions / c.decisions)
         moved = self.iteration - c.critic_only
         moves = moved >= 0
         for group in self.policy_optimizer.param_groups:
-            group["lr"] = (c.lr + (c.lr_end - c.lr) * progress) * min(1.0, (moved + 1) / (c.warm_up + 1))
+            group["lr"] = self.progress(c.lr, c.lr_end) * min(1.0, (moved + 1) / (c.warm_up + 1))
         rng = torch.Generator().manual_seed(c.seed * 1_000_003 + self.iteration)
         sums: dict[str, list[float]] = {}
         count = len(rollout.actions)
@@ -783,14 +793,20 @@ class Learner:
         optimizer.step()
 
 
+def challenged(config: Config, agent: Any, reference: Any, rules: str, deals: int, seed: int) -> Challenge:
+    """The arena's figures of an agent among three copies of a reference, each made an entrant."""
+    entrants = [Entrant(agent, "agent"), Entrant(reference, "reference")]
+    schedule = challenger("agent", "reference")
+    results = play(schedule, entrants, rules, seed=seed, deals=deals, threads=config.threads)
+    return challenge(results, "agent", "reference")
+
+
 def evaluate(config: Config, policy: Policy, deals: int, seed: int) -> dict[str, float]:
     """The arena's figures of the best action against three rule-based agents, under the main rules."""
-    agent = NeuralAgent(policy.weights(), "net")
+    agent = NeuralAgent(policy.weights())
     found: dict[str, float] = {}
     for name in ("standard", "bhoos") if "bhoos" in config.rules else (next(iter(config.rules)),):
-        schedule = challenger("net", "rule_based")
-        results = play(schedule, [agent, "rule_based"], name, seed=seed, deals=deals, threads=config.threads)
-        figures = challenge(results, "net", "rule_based")
+        figures = challenged(config, agent, "rule_based", name, deals, seed)
         found |= {
             f"{name}_gain": figures.gain.mean,
             f"{name}_low": figures.gain.low,
@@ -804,17 +820,9 @@ def against_past(learner: Learner) -> dict[str, float]:
     """The gain over three of each of some past selves: the first, the middle and the last."""
     c, past, found = learner.config, learner.past, {}
     for k in sorted({0, len(past) // 2, len(past) - 1}) if past else []:
-        old = learner.recall(past[k])
-        agents = [NeuralAgent(learner.policy.weights(), "net"), NeuralAgent(old.weights(), "old")]
-        results = play(
-            challenger("net", "old"),
-            agents,
-            next(iter(c.rules)),
-            seed=c.evaluate_seed,
-            deals=c.evaluate_deals // 2,
-            threads=c.threads,
-        )
-        figures = challenge(results, "net", "old")
+        now, old = (NeuralAgent(each.weights()) for each in (learner.policy, learner.recall(past[k])))
+        deals = c.evaluate_deals // 2
+        figures = challenged(c, now, old, next(iter(c.rules)), deals, c.evaluate_seed)
         found |= {f"past_{k}_gain": figures.gain.mean, f"past_{k}_high": figures.gain.high}
     return found
 

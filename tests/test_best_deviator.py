@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,17 +23,9 @@ import torch
 from callbreak_env import make_agent
 
 ppo = best_deviator.ppo
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
 compiled_only = pytest.mark.skipif(not JIT, reason="minutes without compiled kernels")
 CONFIG = best_deviator.Config(units=16, critic_units=16, tables=64, minibatch=256, threads=1)
-
-
-@pytest.fixture(autouse=True)
-def _threads() -> Iterator[None]:
-    """Torch's threads as they were."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @compiled_only

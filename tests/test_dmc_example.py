@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -23,17 +22,9 @@ import torch
 from callbreak_env.agents.inputs import INPUTS
 from callbreak_env.agents.neural import neural_agent
 
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
 compiled_only = pytest.mark.skipif(not JIT, reason="minutes without compiled kernels")
 TINY = {"units": 16, "tables": 32, "minibatch": 256, "threads": 1}
-
-
-@pytest.fixture(autouse=True)
-def _threads() -> Iterator[None]:
-    """Torch's threads as they were."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def tiny(**changes: object) -> dmc.Config:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from agents import positions
 from callbreak_env.agents.inputs import BITS, INPUTS, action_places, encode_inputs
 from callbreak_env.agents.neural import NeuralAgent, load_weights, save_weights
 
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
 compiled_only = pytest.mark.skipif(not JIT, reason="minutes without compiled kernels")
 TINY: dict[str, Any] = {
     "units": 16,
@@ -36,15 +36,6 @@ TINY: dict[str, Any] = {
 }
 DEALS = 16 * 56
 """Decisions of an iteration at 16 tables."""
-
-
-@pytest.fixture(autouse=True)
-def _threads() -> Iterator[None]:
-    """Torch's threads as they were."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def tiny(**changes: Any) -> ppo.Config:

@@ -7,7 +7,7 @@ import functools
 import pickle
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -66,15 +66,7 @@ FORKS = pytest.mark.filterwarnings(
     r"ignore:This process \(pid=\d+\) is multi-threaded:DeprecationWarning"
 )
 Amount = Callable[..., int]
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    """PyTorch on one thread: the nets are tiny."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 
 def dummy(rows: int, options: dict[str, Any]) -> DummyVecEnv:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -28,18 +27,10 @@ from callbreak_env.integrations.sb3 import CallBreakVecEnv
 from callbreak_env.observation import FIELDS, WIDTH
 
 pytestmark = [
+    pytest.mark.usefixtures("one_torch_thread"),
     pytest.mark.filterwarnings("default"),  # what other packages warn of is not tested here
     pytest.mark.skipif(not JIT, reason="minutes without compiled kernels"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    """PyTorch on one thread: the nets are tiny."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def gains(text: str) -> list[float]:

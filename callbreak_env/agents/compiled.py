@@ -18,7 +18,7 @@ from callbreak_env.engine.pimc import (
     goes_through,
     open_pimc,
     pimc_sums,
-    worlds_wanted,
+    worlds_used,
 )
 from callbreak_env.engine.policies import POLICIES
 from callbreak_env.engine.state import Array, rules_record
@@ -30,25 +30,18 @@ from callbreak_env.rules import Rules
 from callbreak_env.table import View
 
 
-class CompiledAgent:
-    """An agent of compiled code, for one table or for many. It knows what the seat to act knows.
+class KeyedAgent:
+    """What agents of compiled code have in common: one table is asked as many are.
 
     Its random numbers at a table of an environment or an arena are a function of the table's key (seed,
     match, deck) and of the decision; by itself (``reset``, ``act``) of one number drawn from ``rng``.
 
     Attributes:
         name: as :func:`callbreak_env.make_agent` takes it.
-        record_array: [1] AGENT, for compiled code; not to be written.
-        budget_ms: milliseconds for a decision; None: as long as it takes.
     """
 
-    budget_ms: float | None = None
-
-    def __init__(self, name: str, **settings: Any) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.record_array = np.zeros(1, AGENT)
-        for field, value in settings.items():
-            self.record_array[field] = value
         self._key = np.uint64(0)
 
     def reset(self, seat: int, rules: Rules, rng: np.random.Generator) -> None:
@@ -67,6 +60,27 @@ class CompiledAgent:
 
     def act_tables(self, tables: Array, rules: Rules, threads: int | None = 1) -> npt.NDArray[np.int64]:
         """The action ids for the seats to act at K tables: [K] TABLE -> [K] int64. None may be over."""
+        raise NotImplementedError
+
+
+class CompiledAgent(KeyedAgent):
+    """An agent that is a record of settings. It knows what the seat to act knows.
+
+    Attributes:
+        record_array: [1] AGENT, for compiled code; not to be written.
+        budget_ms: milliseconds for a decision; None: as long as it takes.
+    """
+
+    budget_ms: float | None = None
+
+    def __init__(self, name: str, **settings: Any) -> None:
+        super().__init__(name)
+        self.record_array = np.zeros(1, AGENT)
+        for field, value in settings.items():
+            self.record_array[field] = value
+
+    def act_tables(self, tables: Array, rules: Rules, threads: int | None = 1) -> npt.NDArray[np.int64]:
+        """The action ids for the seats to act at K tables: [K] TABLE -> [K] int64. None may be over."""
         actions = np.empty(len(tables), np.int64)
         work = (self.record_array, tables, rules_record(rules), actions)
         if self.record_array["kind"][0] == POLICY:
@@ -79,7 +93,8 @@ class CompiledAgent:
         """What PIMC thinks that each action brings the seat to act: [K] TABLE -> [K, 65] float32, points.
 
         The means over its worlds, without the head start that it gives to the rule-based choice itself. NaN:
-        illegal, a bid that it does not try, or nothing to choose. To teach others: ``examples/teacher.py``.
+        illegal, a bid that it does not try, or nothing to choose. ``examples/ppo_selfplay.py`` learns from
+        them.
 
         Raises:
             CallBreakError: not a PIMC agent.
@@ -128,10 +143,9 @@ def act_in_time(settings: Any, table: Any, rules: Any, seconds: float) -> int:
     choices, sums = choices[:count], sums[:count]
     if count == 1:
         return int(choices[0])
-    all_of_them = goes_through(settings, worlds[0])
-    wanted = int(worlds["count"][0]) if all_of_them else worlds_wanted(table, settings)
+    wanted = worlds_used(table, settings, worlds[0])
     # All worlds are few, and weighed against each other: they are one part.
-    done, part, took, now = 0, wanted if all_of_them else 1, 0.0, time.perf_counter()
+    done, part, took, now = 0, wanted if goes_through(settings, worlds[0]) else 1, 0.0, time.perf_counter()
     while done < wanted and now + took * part < end:
         part = min(part, wanted - done)
         pimc_sums(table, rules, settings, done, done + part, worlds, choices, sums)
@@ -164,6 +178,22 @@ _PIMC: dict[str, dict[str, int]] = {
 """The named settings."""
 
 
+def pimc_settings(bid: int, play: int, draws: int) -> dict[str, int]:
+    """The fields of AGENT for such amounts; playouts are by ``rule_based``.
+
+    Raises:
+        ValueError: an amount is not what it must be.
+    """
+    return {
+        "kind": PIMC,
+        "policy": POLICIES["rule_based"],
+        "bid_worlds": check_count(bid, "bid", 0, MOST),
+        "play_worlds": check_count(play, "play", 0, MOST),
+        "draws": check_count(draws, "draws", 1, MOST_DRAWS),
+        "enumerate": 2 * play,
+    }
+
+
 def pimc_agent(
     name: str,
     /,
@@ -192,21 +222,13 @@ def pimc_agent(
     """
     given = {"bid": bid, "play": play, "draws": draws}
     settings = _PIMC[name] | {key: value for key, value in given.items() if value is not None}
-    bid = check_count(settings["bid"], "bid", 0, MOST)
-    play = check_count(settings["play"], "play", 0, MOST)
-    draws = check_count(settings["draws"], "draws", 1, MOST_DRAWS)
+    record = pimc_settings(**settings) | {"policy": POLICIES[check_choice(policy, "policy", list(POLICIES))]}
     if ms is not None:
         ms = check_number(ms, "ms", positive=True)
-        if not (bid and play):
+        if not (record["bid_worlds"] and record["play_worlds"]):
             raise CallBreakError("with ms, bid and play must be at least 1")
-    record = {
-        "kind": PIMC,
-        "policy": POLICIES[check_choice(policy, "policy", list(POLICIES))],
-        "bid_worlds": bid,
-        "play_worlds": play,
-        "draws": draws,
-        "enumerate": 2 * play if enumerate is None else check_count(enumerate, "enumerate", 0, MOST),
-    }
+    if enumerate is not None:
+        record["enumerate"] = check_count(enumerate, "enumerate", 0, MOST)
     return CompiledAgent(name, **record) if ms is None else TimedAgent(name, ms, **record)
 
 

@@ -24,7 +24,8 @@ from callbreak_env.engine.play import r11_beats
 from callbreak_env.engine.rule_based import PARAMETERS, chance_to_win, rule_based_action, unseen_cards
 from callbreak_env.engine.state import ABOVE, SUIT_OF, SUIT_SETS, Array, CardSet, Record, rules_record
 from callbreak_env.engine.threads import check_threads, run_rows
-from callbreak_env.observation import NUM_RULES, RULES_AT, WIDTH, put_rules
+from callbreak_env.observation import NUM_RULES, RULES_AT, put_rules
+from callbreak_env.observation import SCALES as OBSERVATION_SCALES
 from callbreak_env.rules import Rules
 
 _0, _1 = np.uint64(0), np.uint64(1)
@@ -79,7 +80,7 @@ INPUTS_VERSION = 1
 """Goes up when an input is added, moved or changed; trained weights belong to one version."""
 SCALES = np.ones(INPUTS, np.float32)
 """[INPUTS] what stands for 1.0; the numbers of the rules alone have another scale than 1."""
-SCALES[BITS:] = (13, 13, 52, 20, 1, 26, 127, 1, 1, 1, 1, 1, 1, 1)
+SCALES[BITS:] = OBSERVATION_SCALES[RULES_AT : RULES_AT + NUM_RULES]
 
 
 def inputs_digest() -> str:
@@ -162,9 +163,7 @@ def _may_beat(held: CardSet, card: int, trump: int) -> bool:
 
 
 @kernel()
-def put_inputs(
-    table: Record, rules: Record, viewer: int, word: CardSet, order: Array, scratch: Array, row: Array
-) -> None:
+def put_inputs(table: Record, rules: Record, viewer: int, word: CardSet, order: Array, row: Array) -> None:
     """Write what the network is given for a seat that is to act.
 
     Args:
@@ -173,7 +172,6 @@ def put_inputs(
         viewer: the seat to act.
         word: its ``legal_word``.
         order: [3] integer, written: the plain suits in their places.
-        scratch: [804] int8, overwritten.
         row: [INPUTS or more] int8, written up to INPUTS.
     """
     put_suit_order(table, viewer, order)
@@ -257,9 +255,7 @@ def put_inputs(
     at += 5
     row[at + (place_of(SUIT_OF[led], order) if led >= 0 else 4)] = 1
     at += 5
-    put_rules(rules, scratch)
-    for i in range(NUM_RULES):
-        row[at + i] = scratch[RULES_AT + i]
+    put_rules(rules, row, at)
 
 
 @kernel()
@@ -280,11 +276,10 @@ def input_rows(
     Written: ``rows`` [K, INPUTS] int8, or [K, INPUTS + HIDDEN] with the other hands; ``legal`` [K, 65] int8,
     under the names of the places; ``orders`` [K, 3] int8.
     """
-    scratch = np.empty(WIDTH, np.int8)
     for k in range(first, end):
         table = tables[k]
         seat, word = int(table["seat"]), legal_word(table, rules[0])
-        put_inputs(table, rules[0], seat, word, orders[k], scratch, rows[k])
+        put_inputs(table, rules[0], seat, word, orders[k], rows[k])
         if rows.shape[1] > INPUTS:
             put_hidden(table, seat, orders[k], rows[k])
         write_word(word if word >= BIDS_FLAG else placed(word, orders[k]), legal[k])

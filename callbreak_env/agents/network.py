@@ -21,7 +21,6 @@ from callbreak_env.engine._jit import add_product, kernel, lowest_bit
 from callbreak_env.engine.legality import BIDS_FLAG
 from callbreak_env.engine.state import SUIT_OF, Array, CardSet, Record
 from callbreak_env.errors import CallBreakError
-from callbreak_env.observation import WIDTH
 
 NUM_TRICKS = CARDS_PER_HAND + 1
 OUTPUTS = NUM_ACTIONS + NUM_TRICKS
@@ -115,7 +114,6 @@ class Memory(NamedTuple):
 
     Attributes:
         row: [INPUTS] int8.
-        scratch: [804] int8.
         order: [3] int8, the plain suits in their places.
         units: [2, H] float32.
         raw: [79] float32, under the names of the places.
@@ -123,7 +121,6 @@ class Memory(NamedTuple):
     """
 
     row: npt.NDArray[np.int8]
-    scratch: npt.NDArray[np.int8]
     order: npt.NDArray[np.int8]
     units: npt.NDArray[np.float32]
     raw: npt.NDArray[np.float32]
@@ -135,7 +132,6 @@ def new_memory(weights: Weights) -> Memory:
     """Memory for a network."""
     return Memory(
         np.empty(INPUTS, np.int8),
-        np.empty(WIDTH, np.int8),
         np.empty(3, np.int8),
         np.empty((2, weights.last.shape[0]), np.float32),
         np.empty(OUTPUTS, np.float32),
@@ -155,7 +151,7 @@ def ask(table: Record, rules: Record, word: CardSet, weights: Weights, memory: M
         memory: written.
     """
     order, raw, out = memory.order, memory.raw, memory.out
-    put_inputs(table, rules, int(table["seat"]), word, order, memory.scratch, memory.row)
+    put_inputs(table, rules, int(table["seat"]), word, order, memory.row)
     forward(memory.row, weights, memory.units, raw)
     out[:NUM_ACTIONS] = -np.inf
     out[NUM_ACTIONS:] = raw[NUM_ACTIONS:]

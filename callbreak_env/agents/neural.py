@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from callbreak_env.actions import NUM_ACTIONS
+from callbreak_env.agents.compiled import KeyedAgent
 from callbreak_env.agents.inputs import inputs_digest
 from callbreak_env.agents.network import OUTPUTS, Weights, ask, check_weights, new_memory
 from callbreak_env.engine._jit import kernel, popcount
@@ -25,7 +26,6 @@ from callbreak_env.engine.state import Array, rules_record
 from callbreak_env.engine.threads import check_threads, run_parts
 from callbreak_env.errors import CallBreakError
 from callbreak_env.rules import Rules
-from callbreak_env.table import View
 
 RELEASED = "neural_v1"
 """The weights in the package: ``callbreak_env/agents/weights/``."""
@@ -33,16 +33,15 @@ ROWS_A_PART = 64
 """Rows that a thread takes at a time: a millisecond."""
 
 
-class NeuralAgent:
+class NeuralAgent(KeyedAgent):
     """An agent that does what its network thinks best. It knows what its seat knows, and draws nothing.
 
     Attributes:
-        name: as :func:`callbreak_env.make_agent` takes it.
         weights: of the network.
     """
 
     def __init__(self, weights: Weights, name: str = "neural") -> None:
-        self.name = name
+        super().__init__(name)
         self.weights = weights
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NeuralAgent:
@@ -51,12 +50,6 @@ class NeuralAgent:
 
     def reset(self, seat: int, rules: Rules, rng: np.random.Generator) -> None:
         """Nothing is kept from one decision to the next."""
-
-    def act(self, view: View) -> int:
-        """The action id for the seat to act, from what it knows."""
-        if view.seat is None or view.seat != view.viewer:
-            raise CallBreakError(f"seat {view.viewer} is not to act: no agent can be asked by its view")
-        return int(self.act_tables(view.record_array, view.rules)[0])
 
     def act_tables(self, tables: Array, rules: Rules, threads: int | None = 1) -> npt.NDArray[np.int64]:
         """The action ids for the seats to act at K tables: [K] TABLE -> [K] int64. None may be over."""

@@ -11,27 +11,25 @@ import numpy as np
 import numpy.typing as npt
 
 from callbreak_env.actions import NUM_ACTIONS
+from callbreak_env.agents.compiled import CompiledAgent, KeyedAgent, pimc_settings
 from callbreak_env.agents.network import Weights, ask, new_memory
 from callbreak_env.agents.neural import best_action, load_weights, released_weights
-from callbreak_env.checks import check_count, check_number
+from callbreak_env.checks import check_number
 from callbreak_env.engine._jit import kernel
-from callbreak_env.engine.agents import AGENT, PIMC
 from callbreak_env.engine.legality import BIDS_FLAG, legal_word
 from callbreak_env.engine.pimc import (
     MAX_CHOICES,
     best_choice,
-    goes_through,
+    choice_for,
     pimc_sums,
+    worlds_used,
     worlds_wanted,
     write_choices,
 )
-from callbreak_env.engine.policies import RULE_BASED
 from callbreak_env.engine.state import Array, rules_record
 from callbreak_env.engine.threads import check_threads, run_parts
 from callbreak_env.engine.worlds import WORLDS, build_worlds
-from callbreak_env.errors import CallBreakError
 from callbreak_env.rules import Rules
-from callbreak_env.table import View
 
 
 @kernel()
@@ -49,7 +47,6 @@ def write_log_priors(word: int, choices: Array, logits: Array, priors: Array) ->
         largest = max(largest, float(logits[action]))
     total = 0.0
     priors[:] = 0.0
-    at = 0
     for action in range(NUM_ACTIONS):
         if logits[action] > -np.inf:
             chance = np.exp(float(logits[action]) - largest)
@@ -59,9 +56,7 @@ def write_log_priors(word: int, choices: Array, logits: Array, priors: Array) ->
                     if choices[i] == action:
                         priors[i] = chance
             else:
-                if at + 1 < len(choices) and choices[at + 1] <= action:
-                    at += 1
-                priors[at] += chance
+                priors[choice_for(choices, action)] += chance
     for i in range(len(choices)):
         priors[i] = np.log(max(priors[i] / total, 1e-6))
 
@@ -102,14 +97,12 @@ def search_rows(
         sums[:] = 0.0
         if count > 1:
             ask(table, rules[0], word, weights, memory)
-            amount = worlds_wanted(table, settings)
-            if amount == 0:
+            if worlds_wanted(table, settings) == 0:
                 actions[k] = best_action(memory.out)
                 continue
             write_log_priors(word, choices[:count], memory.out, priors[:count])
             build_worlds(table, int(table["seat"]), worlds[0])
-            if goes_through(settings, worlds[0]):
-                amount = int(worlds[0]["count"])
+            amount = worlds_used(table, settings, worlds[0])
             pimc_sums(table, rules[0], settings, 0, amount, worlds, choices[:count], sums[:count])
             prior = bid_prior if word >= BIDS_FLAG else play_prior
             for i in range(count):
@@ -118,11 +111,10 @@ def search_rows(
     return 0
 
 
-class NeuralSearchAgent:
-    """The search. It knows what the seat to act knows; its random numbers are a function of the table's key.
+class NeuralSearchAgent(KeyedAgent):
+    """The search. It knows what the seat to act knows.
 
     Attributes:
-        name: as :func:`callbreak_env.make_agent` takes it.
         weights: of the network.
         settings: [1] AGENT, of the worlds; not to be written.
         bid_prior: points for a unit of log-probability.
@@ -137,21 +129,9 @@ class NeuralSearchAgent:
         play_prior: float,
         name: str = "neural_search",
     ) -> None:
-        self.name, self.weights, self.settings = name, weights, settings
+        super().__init__(name)
+        self.weights, self.settings = weights, settings
         self.bid_prior, self.play_prior = bid_prior, play_prior
-        self._key = np.uint64(0)
-
-    def reset(self, seat: int, rules: Rules, rng: np.random.Generator) -> None:
-        """Take the match's random number."""
-        self._key = rng.integers(2**64, dtype=np.uint64)
-
-    def act(self, view: View) -> int:
-        """The action id for the seat to act, from what it knows."""
-        if view.seat is None or view.seat != view.viewer:
-            raise CallBreakError(f"seat {view.viewer} is not to act: no agent can be asked by its view")
-        tables = view.record_array.copy()
-        tables["seed"], tables["match"], tables["deck"] = self._key, view.deal, view.redeals
-        return int(self.act_tables(tables, view.rules)[0])
 
     def act_tables(self, tables: Array, rules: Rules, threads: int | None = 1) -> npt.NDArray[np.int64]:
         """The action ids for the seats to act at K tables: [K] TABLE -> [K] int64. None may be over."""
@@ -159,9 +139,6 @@ class NeuralSearchAgent:
         work = (self.settings, tables, rules_record(rules), self.weights, self.bid_prior, self.play_prior)
         run_parts(search_rows, len(tables), 1, check_threads(threads), *work, actions)
         return actions
-
-
-MOST = 1_000_000
 
 
 def neural_search_agent(
@@ -188,12 +165,7 @@ def neural_search_agent(
     Raises:
         ValueError: an option is not what it must be.
     """
-    settings = np.zeros(1, AGENT)
-    settings["kind"], settings["policy"] = PIMC, RULE_BASED
-    settings["bid_worlds"] = check_count(bid, "bid", 0, MOST)
-    settings["play_worlds"] = play = check_count(play, "play", 0, MOST)
-    settings["draws"] = check_count(draws, "draws", 1, 1000)
-    settings["enumerate"] = 2 * play
+    settings = CompiledAgent(name, **pimc_settings(bid, play, draws)).record_array
     return NeuralSearchAgent(
         released_weights() if weights is None else load_weights(str(weights)),
         settings,

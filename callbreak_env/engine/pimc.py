@@ -93,6 +93,15 @@ def write_choices(table: Record, rules: Record, word: CardSet, choices: Array) -
 
 
 @kernel()
+def choice_for(choices: Array, card: int) -> int:
+    """Which of the choices ([n] int64, of ``write_choices``) stands for a legal card: the last up to it."""
+    at = 0
+    while at + 1 < len(choices) and choices[at + 1] <= card:
+        at += 1
+    return at
+
+
+@kernel()
 def bids_weight(table: Record, rules: Record, viewer: int, hands: Array) -> float:
     """How well a world ([4] uint64) explains the bids of the other seats: at most 1.
 
@@ -270,10 +279,7 @@ def trust_rule_based(table: Record, rules: Record, word: CardSet, choices: Array
             sums[i] += TRUST_BID * values[choices[i] - BID_OFFSET]
         return
     usual = rule_based_action(table, rules, word, PARAMETERS)
-    group = 0
-    while group + 1 < len(choices) and choices[group + 1] <= usual:
-        group += 1
-    sums[group] += TRUST_PLAY
+    sums[choice_for(choices, usual)] += TRUST_PLAY
 
 
 @merged()
@@ -311,13 +317,10 @@ def write_values(word: CardSet, choices: Array, means: Array, values: Array) -> 
         values[choices[i]] = means[i]
     if word >= BIDS_FLAG:
         return
-    at = 0
     while word != _0:
         card = lowest_bit(word)
         word &= word - _1
-        if at + 1 < len(choices) and choices[at + 1] <= card:
-            at += 1
-        values[card] = means[at]
+        values[card] = means[choice_for(choices, card)]
 
 
 @kernel()
@@ -328,6 +331,14 @@ def worlds_wanted(table: Record, settings: Record) -> int:
     return int(settings["play_worlds"])
 
 
+@kernel()
+def worlds_used(table: Record, settings: Record, worlds: Record) -> int:
+    """How many worlds a decision sees: all, where these are few enough, or as many as are wanted."""
+    if goes_through(settings, worlds):
+        return int(worlds["count"])
+    return int(worlds_wanted(table, settings))
+
+
 @merged()
 def pimc_values(settings: Record, table: Record, rules: Record, values: Array) -> None:
     """What each action brings the seat to act in the worlds alone, in points, into ``values``.
@@ -335,16 +346,14 @@ def pimc_values(settings: Record, table: Record, rules: Record, values: Array) -
     As ``write_values``; NaN throughout where there is one choice, or no worlds are wanted.
     """
     values[:] = np.nan
-    amount = worlds_wanted(table, settings)
     choices, sums = np.empty(MAX_CHOICES, np.int64), np.empty(MAX_CHOICES)
     worlds = np.empty(1, WORLDS)
     word = legal_word(table, rules)
     count = write_choices(table, rules, word, choices)
-    if count < 2 or amount == 0:
+    if count < 2 or worlds_wanted(table, settings) == 0:
         return
     build_worlds(table, int(table["seat"]), worlds[0])
-    if goes_through(settings, worlds[0]):
-        amount = int(worlds[0]["count"])
+    amount = worlds_used(table, settings, worlds[0])
     sums[:] = 0.0
     pimc_sums(table, rules, settings, 0, amount, worlds, choices[:count], sums[:count])
     write_values(word, choices[:count], sums[:count] / (10 * amount), values)
@@ -353,14 +362,12 @@ def pimc_values(settings: Record, table: Record, rules: Record, values: Array) -
 @merged()
 def pimc_action(settings: Record, table: Record, rules: Record) -> int:
     """What the search does for the seat to act, by its settings (AGENT)."""
-    amount = worlds_wanted(table, settings)
-    if amount == 0:
+    if worlds_wanted(table, settings) == 0:
         return int(policy_action(settings["policy"], table, rules))
     choices, sums = np.empty(MAX_CHOICES, np.int64), np.empty(MAX_CHOICES)
     worlds = np.empty(1, WORLDS)
     count = open_pimc(table, rules, settings, worlds[0], choices, sums)
     if count > 1:
-        if goes_through(settings, worlds[0]):
-            amount = int(worlds[0]["count"])
+        amount = worlds_used(table, settings, worlds[0])
         pimc_sums(table, rules, settings, 0, amount, worlds, choices[:count], sums[:count])
     return best_choice(choices[:count], sums)

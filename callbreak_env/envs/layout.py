@@ -45,7 +45,7 @@ def new_layout(rules: Array, encoding: str | None, dtype: str) -> Layout:
     """
     if encoding == "flat":
         row = np.zeros(WIDTH, check_choice(dtype, "dtype", DTYPES))
-        put_rules(rules[0], row)
+        put_rules(rules[0], row, RULES_AT)
         space = new_space("flat") if dtype == "float32" else _exact_space()
         return Layout(WIDTH, row.dtype, space, row[RULES_AT:])
     if check_choice(dtype, "dtype", DTYPES) != "float32":
