@@ -26,7 +26,15 @@ from callbreak_env.engine.state import BIDDING
 PRESETS = ("standard", "bhoos")
 ROOT = Path(__file__).resolve().parent.parent
 SEED = 31_000_000
-"""Of the deals; no other script uses them."""
+"""Of the deals, and the next one; no other script uses them."""
+PHASES = {
+    "bid": (14, 14),
+    "13-9 cards": (13, 9),
+    "8-6 cards": (8, 6),
+    "5-4 cards": (5, 4),
+    "3-2 cards": (3, 2),
+}
+"""Cards in the hand, from and to; 14: bidding."""
 
 
 class Halves:
@@ -70,6 +78,60 @@ def swapped(net: Any, deals: int) -> None:
                 f"| {preset} | {' | '.join(names)} | {gain.mean:+.3f} ({gain.low:+.3f}..{gain.high:+.3f}) | "
                 f"{figures.bid.mean:.2f} | {figures.made.mean:.1%} |"
             )
+
+
+class Judged:
+    """An agent whose decisions a search judges; it does what the first of some players would.
+
+    Attributes:
+        regrets: by phase of the deal, of each player: points that the judge thinks its actions cost.
+    """
+
+    def __init__(self, players: dict[str, Any], name: str) -> None:
+        self.name, self._players = name, players
+        self._judge = make_agent("pimc:bid=200,play=150,draws=20,enumerate=200")
+        self.regrets = {phase: dict.fromkeys(players, 0.0) for phase in PHASES}
+
+    def reset(self, *args: Any) -> None:
+        """Nothing is kept."""
+
+    def act(self, view: Any) -> int:
+        """For one table."""
+        return int(self.act_tables(view.record_array, view.rules)[0])
+
+    def act_tables(self, tables: Any, rules: Any, threads: int | None = 1) -> Any:
+        """For many."""
+        values = self._judge.action_values(tables, rules, threads)
+        told = ~np.isnan(values).all(1)
+        best, worst = np.zeros(len(tables)), np.zeros(len(tables))
+        best[told], worst[told] = np.nanmax(values[told], 1), np.nanmin(values[told], 1)
+        left = np.where(tables["phase"] == BIDDING, 14, 13 - tables["trick_no"])
+        others = tables.copy()
+        others["seed"] += 1  # a search must not see the judge's own worlds
+        first = None
+        for name, player in self._players.items():
+            actions = player.act_tables(others, rules, threads)
+            first = actions if first is None else first
+            value = values[np.arange(len(tables)), actions]
+            value = np.where(np.isnan(value), worst - 0.5, value)  # a bid that the judge would not try
+            for phase, (most, least) in PHASES.items():
+                here = told & (left <= most) & (left >= least)
+                self.regrets[phase][name] += float((best - value)[here].sum())
+        return first
+
+
+def regrets(net: Any, deals: int) -> None:
+    """A table: what a search of more worlds thinks that the decisions of a deal cost, by phase."""
+    search = make_agent("pimc:bid=100,play=100,draws=20,enumerate=100")
+    players = {"network": net, "PIMC, 100 worlds": search, "`rule_based`": make_agent("rule_based")}
+    print(f"\n| rules | | {' | '.join(PHASES)} | all |\n|---|---|{'---|' * (len(PHASES) + 1)}")
+    for preset in PRESETS:
+        agent = Judged(players, "judged")
+        schedule = challenger("judged", "rule_based", field_table=False)
+        play(schedule, [agent, "rule_based"], preset, seed=SEED + 1, deals=deals, threads=2)
+        for name in players:
+            costs = [agent.regrets[phase][name] / (4 * deals) for phase in PHASES]
+            print(f"| {preset} | {name} | {' | '.join(f'{c:.4f}' for c in (*costs, sum(costs)))} |")
 
 
 def bids(net: Any, deals: int, path: Path) -> None:
@@ -150,6 +212,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--weights", help="instead of the package's own")
     parser.add_argument("--deals", type=int, default=2000)
+    parser.add_argument(
+        "--regret-deals", type=int, default=0, help="of a table of regrets: 1000 take a minute"
+    )
     parser.add_argument("--history", type=Path, nargs="*", default=[], help="history.csv files, named by run")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "pictures")
     args = parser.parse_args()
@@ -159,6 +224,8 @@ def main() -> None:
     bids(net, args.deals, args.out / "neural_bids.png")
     swapped(net, args.deals)
     hands(net, 12)
+    if args.regret_deals:
+        regrets(net, args.regret_deals)
     if args.history:
         curves(args.history, args.out / "neural_curves.png")
 

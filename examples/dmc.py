@@ -74,9 +74,7 @@ class Values(ppo.Policy):
 
     def forward(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """[K, INPUTS] int8 -> values of the actions [K, 65], logits of the tricks [K, 14]."""
-        x = rows.to(self.scales.dtype) * self.scales
-        for layer in self.body:
-            x = functional.relu(layer(x))
+        x = self.features(rows)
         with torch.autocast("cpu", enabled=False):
             x = x.float()
             return torch.cat((self.play(x), self.bid(x)), 1) + self.value(x), self.tricks(x)
@@ -139,12 +137,9 @@ class Learner(ppo.Learner):
         return Values(self.config.units, self.config.layers)
 
     def prepare(self, folder: Path) -> None:
-        """Begin as a clone, if that is wanted; the first row of the history is of what it begins as."""
-        c = self.config
-        if c.start:
-            self.policy.start(c.start, c.value_temperature)
-        found = ppo.evaluate(c, self.policy, c.evaluate_deals, c.evaluate_seed)
-        self.history.append({"iteration": 0, "decisions": 0, "minutes": 0.0} | found)
+        """Begin as a clone, if that is wanted."""
+        if self.config.start:
+            self.policy.start(self.config.start, self.config.value_temperature)
 
     def player(self) -> nn.Module:
         """The values as they sit at the tables, less and less curious."""

@@ -28,7 +28,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -61,14 +61,9 @@ class Config:
     units: int = 512
     layers: int = 2
     threads: int = 2
-    # teach
-    teacher: str = "pimc:bid=40,play=12,draws=20,enumerate=24"
-    lessons: int = 0  # decisions labelled where the teacher plays; 0: no teacher, from nothing
-    own_lessons: int = 0  # and where the clone does
+    # teach and clone
+    rounds: list[dict[str, Any]] = field(default_factory=list)  # settings of Round; none: from nothing
     odd_bids: float = 0.08
-    # clone
-    clone_epochs: int = 2  # by cross-entropy
-    value_epochs: int = 2  # by expected value, after each round of lessons
     clone_lr: float = 1e-3
     value_lr: float = 3e-4
     temperature: float = 0.1  # points: how much worse an action may be and still be taken now and then
@@ -104,10 +99,28 @@ class Config:
     def load(cls, path: str | None, **changes: Any) -> Config:
         """The defaults, then the file, then the changes."""
         given = tomllib.loads(Path(path).read_text(encoding="utf-8")) if path else {}
-        unknown = sorted(set(given) - {f.name for f in dataclasses.fields(cls)})
-        if unknown:
-            raise SystemExit(f"{path}: there is no setting {', '.join(unknown)}")
+        for one, kind, here in (
+            (given, cls, ""),
+            *((one, Round, " of a round") for one in given.get("rounds", [])),
+        ):
+            unknown = sorted(set(one) - {f.name for f in dataclasses.fields(kind)})
+            if unknown:
+                raise SystemExit(f"{path}: there is no setting {', '.join(unknown)}{here}")
         return cls(**(given | changes))
+
+
+@dataclass
+class Round:
+    """Lessons, and how they are studied. One without passes is studied with the next."""
+
+    lessons: int  # decisions that the teacher labels
+    teacher: str = "pimc:bid=40,play=12,draws=20,enumerate=24"
+    where: str = (
+        "teacher"  # the teacher plays; "own": the clone does, among others; "endings": the last tricks
+    )
+    forget: bool = False  # the lessons before
+    by_cross_entropy: int = 0  # passes
+    by_value: int = 0  # passes after those
 
 
 # --- networks ---
@@ -121,37 +134,48 @@ def input_scales(width: int) -> torch.Tensor:
 class Policy(nn.Module):
     """A shared body; heads for the cards, the bids and the tricks at the end of the deal."""
 
+    heads: ClassVar[dict[str, int]] = {"play": CARDS, "bid": ACTIONS - CARDS, "tricks": TRICKS}
+
     def __init__(self, units: int, layers: int) -> None:
         super().__init__()
         self.register_buffer("scales", input_scales(INPUTS), persistent=False)
         self.body = nn.ModuleList(nn.Linear(INPUTS if i == 0 else units, units) for i in range(layers))
-        self.play, self.bid, self.tricks = (nn.Linear(units, n) for n in (CARDS, ACTIONS - CARDS, TRICKS))
+        for name, outputs in self.heads.items():
+            self.add_module(name, nn.Linear(units, outputs))
         for layer in self.body:
             nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
             nn.init.zeros_(layer.bias)
-        for head in (self.play, self.bid, self.tricks):
-            nn.init.orthogonal_(head.weight, 0.01)
-            nn.init.zeros_(head.bias)
+        for name in self.heads:
+            nn.init.orthogonal_(getattr(self, name).weight, 0.01)
+            nn.init.zeros_(getattr(self, name).bias)
+
+    def features(self, rows: torch.Tensor) -> torch.Tensor:
+        """[K, INPUTS] int8 -> [K, units], by residual layers after the first."""
+        first, *others = self.body
+        x = functional.relu(first(rows.to(self.scales.dtype) * self.scales))
+        for layer in others:
+            x = x + functional.relu(layer(x))
+        return x
 
     def forward(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """[K, INPUTS] int8 -> logits of the actions [K, 65] and of the tricks [K, 14]."""
-        x = rows.to(self.scales.dtype) * self.scales
-        for layer in self.body:
-            x = functional.relu(layer(x))
+        x = self.features(rows)
         return torch.cat((self.play(x), self.bid(x)), 1), self.tricks(x)
 
     def weights(self) -> Weights:
         """As the package reads them: the scales are folded in."""
+        heads = [getattr(self, name) for name in self.heads]
         arrays = {
             "first": (self.body[0].weight * self.scales).T,
             "hidden": torch.stack([layer.weight.T for layer in self.body[1:]])
             if len(self.body) > 1
             else torch.zeros(0, *[self.body[0].out_features] * 2),
             "biases": torch.stack([layer.bias for layer in self.body]),
-            "last": torch.cat([head.weight for head in (self.play, self.bid, self.tricks)]).T,
-            "last_bias": torch.cat([head.bias for head in (self.play, self.bid, self.tricks)]),
+            "last": torch.cat([head.weight for head in heads]).T,
+            "last_bias": torch.cat([head.bias for head in heads]),
         }
-        return check_weights({name: array.detach().float().numpy() for name, array in arrays.items()})
+        given = {name: array.detach().float().numpy() for name, array in arrays.items()}
+        return check_weights(given, sum(self.heads.values()))
 
     def scale(self, factor: float) -> None:
         """Multiply the logits of the actions: the same best one, chosen more or less often."""
@@ -168,8 +192,8 @@ class Policy(nn.Module):
         state = {f"body.{i}.bias": bias for i, bias in enumerate(weights.biases)}
         state |= {f"body.{i}.weight": w.T for i, w in enumerate((first, *weights.hidden))}
         start = 0
-        for name in ("play", "bid", "tricks"):
-            here = slice(start, start := start + getattr(policy, name).out_features)
+        for name, outputs in cls.heads.items():
+            here = slice(start, start := start + outputs)
             state |= {f"{name}.weight": weights.last[:, here].T, f"{name}.bias": weights.last_bias[here]}
         policy.load_state_dict({name: torch.tensor(array) for name, array in state.items()})
         return policy
@@ -287,9 +311,9 @@ class Tables:
                 found.append(ask(env.tables[here], self.rules[kind]))
         return found
 
-    def act(self, agent: Any, chosen: np.ndarray) -> np.ndarray:
+    def act(self, agent: Any, chosen: np.ndarray, threads: int = 1) -> np.ndarray:
         """What a compiled agent does at the chosen tables."""
-        return np.concatenate(self.map(chosen, agent.act_tables))
+        return np.concatenate(self.map(chosen, lambda t, rules: agent.act_tables(t, rules, threads)))
 
     def foresee(self, chosen: np.ndarray) -> np.ndarray:
         """[K] float32 points of the seats to act if the rule-based agent plays on from all seats."""
@@ -336,20 +360,22 @@ def choose(
 
 # --- teach and clone ---
 
+ENDING, ODD_CARDS = 7, 0.1  # cards left in a hand, and the share of random ones in the deals that lead there
 LESSON = {"rows": np.uint8, "numbers": np.int8, "legal": np.uint8, "values": np.float16, "tricks": np.int8}
 
 
-def teach(config: Config, folder: Path, wanted: int, policy: Policy | None = None) -> list[Path]:
-    """Files of lessons, made until there are so many; what a run before this one made is kept."""
+def teach(config: Config, number: int, folder: Path, policy: Policy) -> list[Path]:
+    """Files of a round's lessons, made until there are enough; what a run before this one made is kept."""
+    one = Round(**config.rounds[number])
     folder.mkdir(parents=True, exist_ok=True)
     files: list[Path] = []
     tables = Tables(config.rules, 1024)
-    with tqdm(total=wanted, unit="dec", unit_scale=True, desc=folder.name, mininterval=5) as bar:
-        while bar.n < wanted:
+    with tqdm(total=one.lessons, unit="dec", unit_scale=True, desc=folder.name, mininterval=5) as bar:
+        while bar.n < one.lessons:
             path = folder / f"{len(files):05d}.npz"
             if not path.exists():
-                seed = config.seed * 1_000_000 + len(files) + 500_000 * (policy is not None)
-                lesson = one_lesson(config, tables, seed, policy and fast(policy))
+                seed = config.seed * 1_000_000 + 100_000 * number + len(files)
+                lesson = one_lesson(config, one, tables, seed, fast(policy))
                 part = path.with_suffix(".part.npz")
                 np.savez(part, **lesson)
                 part.rename(path)
@@ -359,20 +385,32 @@ def teach(config: Config, folder: Path, wanted: int, policy: Policy | None = Non
     return files
 
 
-def one_lesson(config: Config, tables: Tables, seed: int, policy: nn.Module | None) -> dict[str, np.ndarray]:
-    """Deals of the teacher, or of a policy among itself and others, and what the teacher says of them."""
+def one_lesson(
+    config: Config, one: Round, tables: Tables, seed: int, policy: nn.Module
+) -> dict[str, np.ndarray]:
+    """What the teacher says of deals: its own, those of a policy among itself and others, or endings.
+
+    Endings are of deals by the rule-based agent, with odd cards in between: they cost next to nothing.
+    """
     rng = np.random.default_rng(seed)
     generator = torch.Generator().manual_seed(seed)
-    teacher, usual = make_agent(config.teacher), make_agent("rule_based")
+    teacher, usual = make_agent(one.teacher), make_agent("rule_based")
+    own, endings = one.where == "own", one.where == "endings"
     kept: dict[str, list[np.ndarray]] = {name: [] for name in LESSON}
     owners = []
     turn = tables.reset(seed)
-    who = players(config, len(turn.seat), rng, past=False) if policy else np.zeros((len(turn.seat), 4), int)
+    who = players(config, len(turn.seat), rng, past=False) if own else np.zeros((len(turn.seat), 4), int)
     while len(live := np.flatnonzero(turn.seat >= 0)):
         actions = np.zeros(len(turn.seat), np.int64)
         actions[live] = tables.act(usual, live)
         free = live[turn.action_mask[live].sum(1, dtype=np.int64) > 1]
         free = free[who[free, turn.seat[free]] == CURRENT]
+        if endings:
+            odd = free[rng.random(len(free)) < ODD_CARDS]
+            anything = (turn.action_mask[odd] * rng.random((len(odd), ACTIONS))).argmax(1)
+            actions[odd] = np.where(actions[odd] < CARDS, anything, actions[odd])
+            actions[free] = shift_bids(actions[free], turn.action_mask[free], config.odd_bids, rng)
+            free = free[CARDS // 4 - tables.field("trick_no")[free] <= ENDING]
         said = tables.map(free, lambda t, rules: teacher.action_values(t, rules, config.threads))
         values = np.concatenate([np.zeros((0, ACTIONS), np.float32), *said])
         told = ~np.isnan(values).all(1)
@@ -384,7 +422,9 @@ def one_lesson(config: Config, tables: Tables, seed: int, policy: nn.Module | No
             kept["legal"].append(np.packbits(inputs.legal, axis=1))
             kept["values"].append(np.take_along_axis(values, action_places(inputs.orders), 1))
             owners.append((free, turn.seat[free].astype(np.int64)))
-            if policy:
+            if endings:
+                chosen = actions[free]
+            elif own:
                 chosen = choose(policy, inputs, generator)[0]
             else:  # it has few worlds: a head start for the usual action makes up for noise
                 wish = np.nan_to_num(values, nan=-99.0)
@@ -436,13 +476,15 @@ class Lessons:
 
 
 def study(config: Config, policy: Policy, lessons: Lessons, epochs: int, by_value: bool) -> None:
-    """Learn to do what the teacher says brings most.
+    """Learn to do what the teacher says brings most, in some passes; none does nothing.
 
     First by cross-entropy to softmax(values / temperature), which finds also what is seldom right. That takes
     noise of the values for a reason to hesitate. Then by the expected value of the policy plus its
     entropy times a temperature: linear in the values, so that their noise averages out, and the network
     does what the search would with many more worlds.
     """
+    if not epochs:
+        return
     rate = config.value_lr if by_value else config.clone_lr
     optimizer = torch.optim.AdamW(policy.parameters(), rate, weight_decay=1e-2, fused=True)
     size = config.minibatch
@@ -481,20 +523,21 @@ def study(config: Config, policy: Policy, lessons: Lessons, epochs: int, by_valu
 
 
 def clone(config: Config, policy: Policy, folder: Path) -> None:
-    """Both rounds of lessons. What is done is kept: a run that was stopped goes on after it."""
-    kept = folder / "clone_1.pt"
-    files = teach(config, folder / "lessons", config.lessons)
-    if kept.exists():
-        policy.load_state_dict(torch.load(kept, weights_only=True))
-    else:
-        lessons = Lessons(files)
-        study(config, policy, lessons, config.clone_epochs, by_value=False)
-        study(config, policy, lessons, config.value_epochs, by_value=True)
-        torch.save(policy.state_dict(), kept)
-        del lessons
-    if config.own_lessons:
-        files += teach(config, folder / "own_lessons", config.own_lessons, policy)
-        study(config, policy, Lessons(files), config.value_epochs, by_value=True)
+    """All rounds of lessons. What is done is kept: a run that was stopped goes on after it."""
+    files: list[Path] = []
+    for number, given in enumerate(config.rounds):
+        one = Round(**given)
+        if one.forget:
+            files = []
+        files += teach(config, number, folder / f"lessons_{number}", policy)
+        kept = folder / f"clone_{number}.pt"
+        if kept.exists():
+            policy.load_state_dict(torch.load(kept, weights_only=True))
+        elif one.by_cross_entropy or one.by_value:
+            lessons = Lessons(files)
+            study(config, policy, lessons, one.by_cross_entropy, by_value=False)
+            study(config, policy, lessons, one.by_value, by_value=True)
+            torch.save(policy.state_dict(), kept)
 
 
 # --- self-play ---
@@ -669,7 +712,7 @@ class Learner:
 
     def prepare(self, folder: Path) -> None:
         """What comes before self-play: the clone."""
-        if self.config.lessons:
+        if self.config.rounds:
             clone(self.config, self.policy, folder)
             self.past.append(self.remember())
             save_weights(self.policy.weights(), folder / "clone")
@@ -830,7 +873,7 @@ def against_past(learner: Learner) -> dict[str, float]:
 def warn(row: dict[str, float]) -> list[str]:
     """Early signs of the failures that are known."""
     signs = []
-    if row["bid"] < 2.2:
+    if row.get("bid", 3.0) < 2.2:
         signs.append(f"bids sink to the minimum (mean {row['bid']:.2f})")
     if row.get("entropy", 1.0) < 0.02:
         signs.append(f"the policy hardly varies any more (entropy {row['entropy']:.3f})")
@@ -921,8 +964,11 @@ def train(
     else:
         start = time.perf_counter()
         learner.prepare(folder)
+        found = evaluate(config, learner.policy, config.evaluate_deals, config.evaluate_seed)
         learner.minutes = (time.perf_counter() - start) / 60
+        learner.history.append({"iteration": 0, "decisions": 0, "minutes": learner.minutes} | found)
         learner.save(checkpoint)
+        save_weights(learner.policy.weights(), folder / "weights")
     log = Log(folder)
     bar = tqdm(
         total=config.decisions,
@@ -964,9 +1010,9 @@ def crosses(before: int, after: int, every: int) -> bool:
 SMOKE = {
     "rules": {"standard": 0.6, "bhoos": 0.4},
     "units": 64,
-    "teacher": "pimc:bid=8,play=4,draws=2",
-    "lessons": 30_000,
-    "clone_epochs": 8,
+    "rounds": [
+        {"lessons": 30_000, "teacher": "pimc:bid=8,play=4,draws=2", "by_cross_entropy": 8, "by_value": 2},
+    ],
     "minibatch": 1024,
     "decisions": 250_000,
     "tables": 256,

@@ -17,7 +17,7 @@ NAMINGS = list(itertools.permutations(range(3)))
 """Of the plain suits: suit s is called ``naming[s]``."""
 
 
-def network(units: int = 20, layers: int = 2, seed: int = 1) -> Weights:
+def network(units: int = 20, layers: int = 2, seed: int = 1, outputs: int = OUTPUTS) -> Weights:
     """A network of random weights, about as large as trained ones, that float16 holds exactly."""
     rng = np.random.default_rng(seed)
 
@@ -28,10 +28,10 @@ def network(units: int = 20, layers: int = 2, seed: int = 1) -> Weights:
         "first": normal(0.15, INPUTS, units),
         "hidden": normal(units**-0.5, layers - 1, units, units),
         "biases": normal(0.1, layers, units),
-        "last": normal(units**-0.5, units, OUTPUTS),
-        "last_bias": normal(0.1, OUTPUTS),
+        "last": normal(units**-0.5, units, outputs),
+        "last_bias": normal(0.1, outputs),
     }
-    return check_weights(arrays)
+    return check_weights(arrays, outputs)
 
 
 def renamed_cards(naming: tuple[int, ...]) -> list[int]:

@@ -22,8 +22,9 @@ from agents import (
     without_hands,
 )
 from callbreak_env import PRESETS, Match, Rules, make_agent
-from callbreak_env.agents.network import OUTPUTS
-from callbreak_env.agents.neural import NeuralAgent, released_weights, save_weights
+from callbreak_env.agents.inputs import action_places, encode_inputs
+from callbreak_env.agents.network import BELIEF_OUTPUTS, OUTPUTS
+from callbreak_env.agents.neural import RELEASED_BELIEFS, NeuralAgent, released_weights, save_weights
 from callbreak_env.agents.neural_search import NeuralSearchAgent, neural_search_agent, write_log_priors
 from callbreak_env.arena.formats import challenger
 from callbreak_env.arena.play import play
@@ -31,6 +32,7 @@ from callbreak_env.engine.legality import legal_word
 from callbreak_env.engine.pimc import BIDS_AROUND
 from callbreak_env.envs.single import CallBreakEnv
 from callbreak_env.envs.vector import CallBreakVectorEnv
+from callbreak_env.playouts import playouts
 from callbreak_env.policy import AGENT_VERSIONS, agent_names
 from callbreak_env.table import View
 from conftest import JIT
@@ -39,16 +41,18 @@ from networks import network
 from test_action_values import groups_at
 
 WEIGHTS = network(20, 2)
+BELIEFS = network(16, 2, outputs=BELIEF_OUTPUTS)
 NET = NeuralAgent(WEIGHTS, "net")
 WORLDS = 4 if JIT else 1
 DRAWS = 2 if JIT else 1
 SMALL = f"neural_search:bid={WORLDS},play={WORLDS},draws={DRAWS}"
 
 
-def searcher(**options: Any) -> NeuralSearchAgent:
-    """The search with a small network, of few worlds."""
+def searcher(believes: bool = False, **options: Any) -> NeuralSearchAgent:
+    """The search with small networks, of few worlds."""
     agent = neural_search_agent("search", **{"bid": WORLDS, "play": WORLDS, "draws": DRAWS, **options})
     agent.weights = WEIGHTS
+    agent.beliefs = BELIEFS if believes else None
     return agent
 
 
@@ -174,10 +178,13 @@ def test_log_priors_are_of_all_legal_actions_and_not_below_a_millionth() -> None
     assert np.exp(priors) == pytest.approx([0.5, 1e-6, 0.5, 1e-6], rel=1e-3)
 
 
+@pytest.mark.parametrize("believes", [False, True])
 @pytest.mark.parametrize("preset", PRESETS)
-def test_it_is_legal_under_all_rules_and_knows_no_hidden_hands(preset: str, amount: Amount) -> None:
+def test_it_is_legal_under_all_rules_and_knows_no_hidden_hands(
+    preset: str, believes: bool, amount: Amount
+) -> None:
     """Extra deals are among the positions."""
-    rules, agent = PRESETS[preset], searcher(play_prior=0.5)
+    rules, agent = PRESETS[preset], searcher(believes, play_prior=0.5)
     tables = positions(rules, amount(40, nightly=1000, no_jit=3), seed=36)
     actions = agent.act_tables(tables, rules)
     assert legal_at(tables, rules, actions).all()
@@ -187,9 +194,10 @@ def test_it_is_legal_under_all_rules_and_knows_no_hidden_hands(preset: str, amou
         assert agent.act_tables(changed, rules).tolist() == actions.tolist()
 
 
-def test_it_is_a_function_of_the_table_and_its_key(amount: Amount) -> None:
+@pytest.mark.parametrize("believes", [False, True])
+def test_it_is_a_function_of_the_table_and_its_key(believes: bool, amount: Amount) -> None:
     """Not of the batch, its order, the threads, or what it was asked before; tables stay as they are."""
-    rules, agent = PRESETS["standard"], searcher(bid_prior=0.05, play_prior=0.05)
+    rules, agent = PRESETS["standard"], searcher(believes, bid_prior=0.05, play_prior=0.05)
     tables = positions(rules, amount(60, no_jit=3), seed=37)
     before, actions = tables.tobytes(), agent.act_tables(tables, rules)
     assert actions.dtype == np.int64
@@ -211,6 +219,40 @@ def test_it_is_a_function_of_the_table_and_its_key(amount: Amount) -> None:
             assert agent.act_tables(rekeyed, rules).tolist() != actions.tolist()
 
 
+def test_worlds_are_those_it_believes_in(amount: Amount) -> None:
+    """Beliefs that are near certain of the true hands make it choose as the true hands do.
+
+    The network cannot know them: its biases are written anew for each table.
+    """
+    rules = PRESETS["standard"]
+    tables = positions(rules, amount(300, no_jit=3), seed=39)
+    tables = tables[tables["phase"] == 1]
+    agent = searcher(True, play=1, bid_prior=0, play_prior=0)
+    blind = agent.act_tables(tables, rules)
+    lost = {"told": 0.0, "not told": 0.0}
+    for k in range(len(tables)):
+        table, seat = tables[k : k + 1], int(tables["seat"][k])
+        places = action_places(encode_inputs(table, rules).orders)[0, :52]
+        bias = np.full((3, 52), -20, np.float32)
+        for i in (1, 2, 3):
+            hand = int(tables["hands"][k][(seat + i) & 3])
+            bias[i - 1, [place for place in range(52) if hand >> int(places[place]) & 1]] = 20
+        agent.beliefs = BELIEFS._replace(last=np.zeros_like(BELIEFS.last), last_bias=bias.ravel())
+        values = playout_values(table, rules)
+        lost["told"] += np.nanmax(values) - values[agent.act_tables(table, rules)[0]]
+        lost["not told"] += np.nanmax(values) - values[blind[k]]
+    assert lost["told"] <= lost["not told"] / 5
+    assert lost["not told"] > len(tables) / 10 or not JIT, "tenths"
+
+
+def playout_values(table: Tables, rules: Rules) -> Any:
+    """[65] tenths that each legal action brings the seat to act, if the rule-based agent plays on."""
+    seat, found = int(table["seat"][0]), np.full(65, np.nan)
+    for action in View(table, rules, seat).legal_actions():
+        found[action] = playouts(table, 1, "rule_based", seed=0, actions=action, rules=rules)[0, 0, seat]
+    return found
+
+
 def test_asked_out_of_turn_it_says_so() -> None:
     match = Match("single_deal", seed=1, dealer=3)
     with pytest.raises(ValueError, match="seat 1 is not to act"):
@@ -219,7 +261,7 @@ def test_asked_out_of_turn_it_says_so() -> None:
 
 def test_copies_act_alike(amount: Amount) -> None:
     """Those of an agent in the middle of a match too."""
-    rules, agent = PRESETS["standard"], searcher()
+    rules, agent = PRESETS["standard"], searcher(True)
     tables = positions(rules, amount(12, no_jit=2), seed=38)
     agent.reset(0, rules, np.random.default_rng(5))
     views = [View(tables[k : k + 1], rules, int(seat)) for k, seat in enumerate(tables["seat"])]
@@ -245,8 +287,10 @@ def test_it_is_registered_with_its_options(tmp_path: Path) -> None:
     assert agent.name == "neural_search"
     assert agent.weights is released_weights()
     assert (agent.bid_prior, agent.play_prior) == (0.2, 0.1)
-    assert agent.settings.tobytes() == compiled("pimc_strong:bid=0").record_array.tobytes()
+    assert agent.beliefs is released_weights(RELEASED_BELIEFS, BELIEF_OUTPUTS)
+    assert agent.settings.tobytes() == compiled("pimc:bid=0,play=600,draws=1").record_array.tobytes()
     save_weights(WEIGHTS, tmp_path / "net")
+    save_weights(BELIEFS, tmp_path / "beliefs")
     text = f"neural_search:bid=7,play=0,draws=3,bid_prior=1,play_prior=2.5,weights={tmp_path / 'net'}"
     agent = make_agent(text)
     assert isinstance(agent, NeuralSearchAgent)
@@ -254,6 +298,13 @@ def test_it_is_registered_with_its_options(tmp_path: Path) -> None:
     assert agent.settings.tobytes() == compiled("pimc:bid=7,play=0,draws=3").record_array.tobytes()
     assert (agent.bid_prior, agent.play_prior) == (1, 2.5)
     assert agent.weights.last.tobytes() == WEIGHTS.last.tobytes()
+    assert agent.beliefs is None
+    agent = make_agent(f"neural_search:weights={tmp_path / 'net'},beliefs={tmp_path / 'beliefs'}")
+    assert isinstance(agent, NeuralSearchAgent)
+    assert agent.beliefs is not None
+    assert agent.beliefs.last.tobytes() == BELIEFS.last.tobytes()
+    with pytest.raises(ValueError, match=r"net\.npz: .*last must be of shape \(20, 156\)"):
+        make_agent(f"neural_search:beliefs={tmp_path / 'net'}")
 
 
 BAD = {
@@ -261,14 +312,15 @@ BAD = {
     "play=1.5": "play must be",
     "bid=1000001": "bid must be",
     "play=true": "play must be",
-    "draws=0": "draws must be",
+    "draws=-1": "draws must be",
     "draws=1001": "draws must be",
     "bid_prior=-0.1": "bid_prior must be",
     "bid_prior=nan": "bid_prior must be",
     "play_prior=inf": "play_prior must be",
     "play_prior=much": "play_prior must be",
     "weights=/no/such/file": "weights .*file.npz: .*No such file",
-    "prior=1": "its options are bid, play, draws, bid_prior, play_prior, weights",
+    "prior=1": "its options are bid, play, draws, bid_prior, play_prior, weights, beliefs",
+    "beliefs=/no/such/file": "weights .*file.npz: .*No such file",
 }
 
 

@@ -21,6 +21,7 @@ from callbreak_env.arena.figures import challenge
 from callbreak_env.arena.formats import challenger
 from callbreak_env.arena.play import play
 from callbreak_env.cards import cards_of, suit_of
+from callbreak_env.engine.beliefs import BELIEFS
 from callbreak_env.engine.legality import legal_word
 from callbreak_env.engine.pimc import (
     BIDS_AROUND,
@@ -364,7 +365,9 @@ def sums_of(match: Match, searcher: CompiledAgent, parts: int = 1) -> tuple[list
     count = open_pimc(table, rules[0], settings, worlds[0], choices, sums)
     ends = np.linspace(0, int(worlds["count"][0]), parts + 1).astype(int).tolist()
     for first, end in itertools.pairwise(ends):
-        pimc_sums(table, rules[0], settings, first, end, worlds, choices[:count], sums[:count])
+        pimc_sums(
+            table, rules[0], settings, first, end, worlds, np.empty(0, BELIEFS), choices[:count], sums[:count]
+        )
     return choices[:count].tolist(), sums[:count].tolist()
 
 

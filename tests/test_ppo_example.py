@@ -34,6 +34,7 @@ TINY: dict[str, Any] = {
     "threads": 1,
     "evaluate_deals": 4,
 }
+TEACHER = "pimc:bid=2,play=2,draws=1"
 DEALS = 16 * 56
 """Decisions of an iteration at 16 tables."""
 
@@ -109,9 +110,12 @@ def test_a_stopped_run_goes_on_exactly(tmp_path: Path, monkeypatch: pytest.Monke
     config = tiny(
         seed=3,
         rules={"standard": 0.5, "bhoos": 0.5},
-        teacher="pimc:bid=2,play=2,draws=1",
-        lessons=300,
-        own_lessons=300,
+        rounds=[
+            {"lessons": 300, "teacher": TEACHER, "by_cross_entropy": 1, "by_value": 1},
+            {"lessons": 300, "teacher": TEACHER, "where": "own", "forget": True, "by_value": 1},
+            {"lessons": 300, "teacher": TEACHER, "where": "endings"},
+            {"lessons": 300, "teacher": TEACHER, "where": "own", "by_value": 1},
+        ],
         decisions=9 * DEALS,
         critic_only=2,
         warm_up=1,
@@ -139,9 +143,9 @@ def test_a_stopped_run_goes_on_exactly(tmp_path: Path, monkeypatch: pytest.Monke
     assert same(whole.past, later.past)
     assert len(whole.past) == 3
     assert without_times(whole.history) == without_times(later.history)
-    assert len(whole.history) == 9
-    assert {"standard_gain", "past_0_gain"} <= whole.history[3].keys()
-    assert whole.history[3].keys() == whole.history[-1].keys()
+    assert len(whole.history) == 10, "the first is of the clone"
+    assert {"standard_gain", "past_0_gain"} <= whole.history[4].keys()
+    assert whole.history[4].keys() == whole.history[-1].keys()
     for name in ("weights.npz", "clone.npz"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "part" / name).read_bytes()
 
@@ -408,13 +412,18 @@ def test_an_unknown_setting_is_one_clear_error(tmp_path: Path) -> None:
     path.write_text("units = 64\nleraning_rate = 1e-3\n[rules]\nstandard = 1.0\n")
     with pytest.raises(SystemExit, match=r"mine\.toml: there is no setting leraning_rate$"):
         ppo.main(["--config", str(path)])
+    path.write_text("units = 64\n[[rounds]]\nlessons = 5\nteachers = 3\n")
+    with pytest.raises(SystemExit, match=r"mine\.toml: there is no setting teachers of a round$"):
+        ppo.main(["--config", str(path)])
 
 
 def test_the_released_settings_load() -> None:
     path = Path(ppo.__file__).with_name("neural.toml")
     config = ppo.Config.load(str(path), seed=7)
     assert config.seed == 7
-    assert config.lessons > 0
+    rounds = [ppo.Round(**one) for one in config.rounds]
+    assert rounds[-1].by_value > 0
+    assert {one.where for one in rounds} == {"teacher", "own", "endings"}
     assert sum(config.rules.values()) == pytest.approx(1)
     assert len(ppo.shares(config.rules, config.tables)) == len(config.rules)
     assert {ppo.deal_rules(name).deals for name in config.rules} == {1}

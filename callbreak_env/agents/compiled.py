@@ -12,6 +12,7 @@ import numpy.typing as npt
 from callbreak_env.actions import NUM_ACTIONS
 from callbreak_env.checks import check_choice, check_count, check_number
 from callbreak_env.engine.agents import AGENT, ISMCTS, PIMC, POLICY, act_rows, value_rows
+from callbreak_env.engine.beliefs import BELIEFS
 from callbreak_env.engine.pimc import (
     MAX_CHOICES,
     best_choice,
@@ -148,7 +149,7 @@ def act_in_time(settings: Any, table: Any, rules: Any, seconds: float) -> int:
     done, part, took, now = 0, wanted if goes_through(settings, worlds[0]) else 1, 0.0, time.perf_counter()
     while done < wanted and now + took * part < end:
         part = min(part, wanted - done)
-        pimc_sums(table, rules, settings, done, done + part, worlds, choices, sums)
+        pimc_sums(table, rules, settings, done, done + part, worlds, np.empty(0, BELIEFS), choices, sums)
         done += part
         before, now = now, time.perf_counter()
         took, part = (now - before) / part, 2 * part

@@ -1,9 +1,9 @@
 """The network of the neural agents: its weights, and a forward pass that gives the same bits anywhere.
 
-A multilayer perceptron on the rows of ``agents.inputs``. Inputs are
-few ones among zeros, and of the hidden units a third to a half are zero after the ReLU, so what counts is
-skipping them: each other one adds its row of weights. No sum is split over the lanes of a processor, so that
-the result depends neither on the machine nor on how many rows are asked at once.
+A multilayer perceptron with residual layers (He et al., Deep residual learning, 2016) on the rows of
+``agents.inputs``. Inputs are few ones among zeros, and many hidden units are zero after the ReLU, so what
+counts is skipping them: each other one adds its row of weights. No sum is split over the lanes of a
+processor, so that the result depends neither on the machine nor on how many rows are asked at once.
 """
 
 from __future__ import annotations
@@ -25,20 +25,23 @@ from callbreak_env.errors import CallBreakError
 NUM_TRICKS = CARDS_PER_HAND + 1
 OUTPUTS = NUM_ACTIONS + NUM_TRICKS
 """Logits of the actions, then of how many tricks the seat will have won at the end of the deal."""
+HOLDERS = 3
+BELIEF_OUTPUTS = HOLDERS * NUM_CARDS
+"""Logits of the seats after the own one, to hold each card."""
 _CACHE_LINE = 16
 """Numbers that a processor loads together."""
 _ZERO = np.float32(0)
 
 
 class Weights(NamedTuple):
-    """A network of L hidden layers of H units; all float32, rows of inputs.
+    """A network of L layers of H units, x = relu(first), then x + relu(hidden); float32, rows of inputs.
 
     Attributes:
         first: [INPUTS, H], for int8 rows: what the training scaled is scaled in here.
         hidden: [L - 1, H, H].
         biases: [L, H].
-        last: [H, 79], the heads.
-        last_bias: [79].
+        last: [H, 79], the heads; [H, 156] of a network of beliefs.
+        last_bias: [79], [156].
     """
 
     first: npt.NDArray[np.float32]
@@ -48,8 +51,12 @@ class Weights(NamedTuple):
     last_bias: npt.NDArray[np.float32]
 
 
-def check_weights(arrays: Mapping[str, Any]) -> Weights:
+def check_weights(arrays: Mapping[str, Any], outputs: int = OUTPUTS) -> Weights:
     """Arrays by name as weights: float32 copies.
+
+    Args:
+        arrays: by the names of ``Weights``.
+        outputs: how many the network is to have.
 
     Raises:
         ValueError: an array is missing or one too many, of a shape that does not fit, or of anything but
@@ -63,7 +70,7 @@ def check_weights(arrays: Mapping[str, Any]) -> Weights:
     if not (layers and units):
         shape = given["biases"].shape
         raise CallBreakError(f"weights: biases must be of shape (layers, units), not {shape}")
-    wanted = ((INPUTS, units), (layers - 1, units, units), (layers, units), (units, OUTPUTS), (OUTPUTS,))
+    wanted = ((INPUTS, units), (layers - 1, units, units), (layers, units), (units, outputs), (outputs,))
     copies = []
     for (name, array), shape in zip(given.items(), wanted, strict=True):
         if array.shape != shape:
@@ -94,17 +101,16 @@ def forward(row: Array, weights: Weights, units: Array, out: Array) -> None:
         row: [INPUTS] int8.
         weights: of the network.
         units: [2, H] float32, overwritten.
-        out: [79] float32, written.
+        out: [79] or [156] float32, written.
     """
-    now, then = units[0], units[1]
+    now, more = units[0], units[1]
     now[:] = weights.biases[0]
     add_product(now, row, weights.first)
-    for layer in range(len(weights.hidden)):
-        now[:] = np.maximum(now, _ZERO)
-        then[:] = weights.biases[layer + 1]
-        add_product(then, now, weights.hidden[layer])
-        now, then = then, now
     now[:] = np.maximum(now, _ZERO)
+    for layer in range(len(weights.hidden)):
+        more[:] = weights.biases[layer + 1]
+        add_product(more, now, weights.hidden[layer])
+        now += np.maximum(more, _ZERO)
     out[:] = weights.last_bias
     add_product(out, now, weights.last)
 

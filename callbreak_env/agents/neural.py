@@ -27,7 +27,7 @@ from callbreak_env.engine.threads import check_threads, run_parts
 from callbreak_env.errors import CallBreakError
 from callbreak_env.rules import Rules
 
-RELEASED = "neural_v1"
+RELEASED, RELEASED_BELIEFS = "neural_v1", "beliefs_v1"
 """The weights in the package: ``callbreak_env/agents/weights/``."""
 ROWS_A_PART = 64
 """Rows that a thread takes at a time: a millisecond."""
@@ -116,7 +116,7 @@ def save_weights(arrays: Weights, path: str | Path, card: dict[str, Any] | None 
     """
     with np.errstate(over="ignore"):  # that it is infinite then is told by the check
         halves = {name: array.astype(np.float16) for name, array in arrays._asdict().items()}
-    check_weights(halves)
+    check_weights(halves, halves["last_bias"].size)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **halves)
     digest = hashlib.sha256(buffer.getvalue()).hexdigest()
@@ -127,23 +127,24 @@ def save_weights(arrays: Weights, path: str | Path, card: dict[str, Any] | None 
     description.write_text(text, encoding="utf-8")
 
 
-def load_weights(path: str | Path) -> Weights:
+def load_weights(path: str | Path, outputs: int = OUTPUTS) -> Weights:
     """Weights that ``save_weights`` wrote: nothing is unpickled, and their checksum must be right.
 
     Args:
         path: with or without ``.npz``.
+        outputs: how many the network is to have.
 
     Raises:
         ValueError: no such files, a wrong checksum, or weights for other inputs.
     """
-    return _load(*_files(path))
+    return _load(*_files(path), outputs)
 
 
 @functools.cache
-def released_weights(name: str = RELEASED) -> Weights:
+def released_weights(name: str = RELEASED, outputs: int = OUTPUTS) -> Weights:
     """The weights that come with the package: shared, not to be written."""
     folder = resources.files("callbreak_env.agents") / "weights"
-    return _load(folder / f"{name}.npz", folder / f"{name}.json")
+    return _load(folder / f"{name}.npz", folder / f"{name}.json", outputs)
 
 
 def _files(path: str | Path) -> tuple[Path, Path]:
@@ -151,7 +152,7 @@ def _files(path: str | Path) -> tuple[Path, Path]:
     return Path(f"{base}.npz"), Path(f"{base}.json")
 
 
-def _load(npz: Traversable, description: Traversable) -> Weights:
+def _load(npz: Traversable, description: Traversable, outputs: int) -> Weights:
     try:
         data, told = npz.read_bytes(), json.loads(description.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -166,7 +167,7 @@ def _load(npz: Traversable, description: Traversable) -> Weights:
     except Exception as error:  # NumPy has no one kind of error for what is none
         raise CallBreakError(f"weights {npz}: no archive of arrays: {error}") from error
     try:
-        return check_weights(arrays)
+        return check_weights(arrays, outputs)
     except CallBreakError as error:
         raise CallBreakError(f"weights {npz}: {error}") from error
 

@@ -3,6 +3,9 @@
 Perfect-information Monte Carlo (``callbreak_env.engine.pimc``) is noisy and sees through walls: in each of
 its worlds it knows all hands. The network is neither, but has no time to think. Their errors are different
 ones, and the sum is better than both: ``mean points over the worlds + prior * log-probability``.
+
+The worlds are such as a second network believes in: it has seen in many deals who held what, and so knows
+what bids and plays tell (``callbreak_env.engine.beliefs``).
 """
 
 from __future__ import annotations
@@ -12,10 +15,13 @@ import numpy.typing as npt
 
 from callbreak_env.actions import NUM_ACTIONS
 from callbreak_env.agents.compiled import CompiledAgent, KeyedAgent, pimc_settings
-from callbreak_env.agents.network import Weights, ask, new_memory
-from callbreak_env.agents.neural import best_action, load_weights, released_weights
+from callbreak_env.agents.inputs import place_of
+from callbreak_env.agents.network import BELIEF_OUTPUTS, HOLDERS, Memory, Weights, ask, forward, new_memory
+from callbreak_env.agents.neural import RELEASED_BELIEFS, best_action, load_weights, released_weights
+from callbreak_env.cards import CARDS_PER_SUIT, NUM_CARDS, NUM_SEATS
 from callbreak_env.checks import check_number
 from callbreak_env.engine._jit import kernel
+from callbreak_env.engine.beliefs import BELIEFS, build_beliefs
 from callbreak_env.engine.legality import BIDS_FLAG, legal_word
 from callbreak_env.engine.pimc import (
     MAX_CHOICES,
@@ -26,7 +32,7 @@ from callbreak_env.engine.pimc import (
     worlds_wanted,
     write_choices,
 )
-from callbreak_env.engine.state import Array, rules_record
+from callbreak_env.engine.state import SUIT_OF, Array, rules_record
 from callbreak_env.engine.threads import check_threads, run_parts
 from callbreak_env.engine.worlds import WORLDS, build_worlds
 from callbreak_env.rules import Rules
@@ -61,6 +67,25 @@ def write_log_priors(word: int, choices: Array, logits: Array, priors: Array) ->
         priors[i] = np.log(max(priors[i] / total, 1e-6))
 
 
+@kernel()
+def believe(weights: Weights, memory: Memory, logits: Array, by_card: Array) -> None:
+    """Who holds which card, by the network of beliefs, into ``by_card`` ([52, 3] float64).
+
+    Args:
+        weights: of the network of beliefs.
+        memory: in which ``ask`` left the row; its units are overwritten.
+        logits: [156] float32, overwritten.
+        by_card: written, relative to the likeliest of the three.
+    """
+    forward(memory.row, weights, memory.units[:, : weights.last.shape[0]], logits)
+    for card in range(NUM_CARDS):
+        suit = SUIT_OF[card]
+        place = card + CARDS_PER_SUIT * (place_of(suit, memory.order) - suit)
+        largest = max(logits[place], logits[NUM_CARDS + place], logits[2 * NUM_CARDS + place])
+        for holder in range(HOLDERS):
+            by_card[card, holder] = np.exp(float(logits[NUM_CARDS * holder + place]) - float(largest))
+
+
 @kernel(nogil=True)
 def search_rows(
     first: int,
@@ -69,6 +94,8 @@ def search_rows(
     tables: Array,
     rules: Array,
     weights: Weights,
+    of_beliefs: Weights,
+    believes: bool,
     bid_prior: float,
     play_prior: float,
     actions: Array,
@@ -82,13 +109,16 @@ def search_rows(
         tables: of them only that is read which the seats to act know.
         rules: [1] RULES.
         weights: of the network.
+        of_beliefs: of the network of beliefs, not wider than the other.
+        believes: whether it is asked for the worlds.
         bid_prior: points for a unit of log-probability.
         play_prior: the same, for cards.
         actions: written.
     """
     memory = new_memory(weights)
     choices, sums, priors = np.empty(MAX_CHOICES, np.int64), np.empty(MAX_CHOICES), np.empty(MAX_CHOICES)
-    worlds = np.empty(1, WORLDS)
+    worlds, beliefs = np.empty(1, WORLDS), np.empty(1, BELIEFS)
+    logits, by_card = np.empty(BELIEF_OUTPUTS, np.float32), np.empty((NUM_CARDS, HOLDERS))
     settings = agents[0]
     for k in range(first, end):
         table = tables[k]
@@ -103,7 +133,13 @@ def search_rows(
             write_log_priors(word, choices[:count], memory.out, priors[:count])
             build_worlds(table, int(table["seat"]), worlds[0])
             amount = worlds_used(table, settings, worlds[0])
-            pimc_sums(table, rules[0], settings, 0, amount, worlds, choices[:count], sums[:count])
+            known = 0
+            if believes and int(table["num_active"]) == NUM_SEATS:
+                believe(of_beliefs, memory, logits, by_card)
+                known = int(build_beliefs(table, worlds[0], by_card, beliefs[0]) > 0)
+            pimc_sums(
+                table, rules[0], settings, 0, amount, worlds, beliefs[:known], choices[:count], sums[:count]
+            )
             prior = bid_prior if word >= BIDS_FLAG else play_prior
             for i in range(count):
                 sums[i] += 10 * prior * amount * priors[i]
@@ -116,6 +152,7 @@ class NeuralSearchAgent(KeyedAgent):
 
     Attributes:
         weights: of the network.
+        beliefs: of the network of beliefs; None: worlds are drawn as PIMC draws them.
         settings: [1] AGENT, of the worlds; not to be written.
         bid_prior: points for a unit of log-probability.
         play_prior: the same, for cards.
@@ -124,19 +161,22 @@ class NeuralSearchAgent(KeyedAgent):
     def __init__(
         self,
         weights: Weights,
+        beliefs: Weights | None,
         settings: Array,
         bid_prior: float,
         play_prior: float,
         name: str = "neural_search",
     ) -> None:
         super().__init__(name)
-        self.weights, self.settings = weights, settings
+        self.weights, self.beliefs, self.settings = weights, beliefs, settings
         self.bid_prior, self.play_prior = bid_prior, play_prior
 
     def act_tables(self, tables: Array, rules: Rules, threads: int | None = 1) -> npt.NDArray[np.int64]:
         """The action ids for the seats to act at K tables: [K] TABLE -> [K] int64. None may be over."""
         actions = np.empty(len(tables), np.int64)
-        work = (self.settings, tables, rules_record(rules), self.weights, self.bid_prior, self.play_prior)
+        known = self.beliefs is not None
+        networks = (self.weights, self.beliefs if self.beliefs is not None else self.weights, known)
+        work = (self.settings, tables, rules_record(rules), *networks, self.bid_prior, self.play_prior)
         run_parts(search_rows, len(tables), 1, check_threads(threads), *work, actions)
         return actions
 
@@ -145,11 +185,12 @@ def neural_search_agent(
     name: str,
     /,
     bid: int = 0,
-    play: int = 100,
-    draws: int = 20,
+    play: int = 600,
+    draws: int = 0,
     bid_prior: float = 0.2,
     play_prior: float = 0.1,
     weights: str | None = None,
+    beliefs: str | None = None,
 ) -> NeuralSearchAgent:
     """The search with a network.
 
@@ -157,17 +198,27 @@ def neural_search_agent(
         name: ``neural_search``.
         bid: worlds for a bid; 0: the network bids.
         play: worlds for a card; 0: the network plays.
-        draws: as of PIMC: of so many worlds one is used, chosen by what the others did.
+        draws: as of PIMC: of so many worlds one is used, chosen by what the others did; 0: worlds are drawn
+            by the network of beliefs.
         bid_prior: points for a unit of the network's log-probability.
         play_prior: the same, for cards.
         weights: a path for ``load_weights``; None: those that come with the package.
+        beliefs: the same, of the network of beliefs.
 
     Raises:
         ValueError: an option is not what it must be.
     """
-    settings = CompiledAgent(name, **pimc_settings(bid, play, draws)).record_array
+    settings = CompiledAgent(name, **pimc_settings(bid, play, draws or 1)).record_array
+    believed = None
+    if draws == 0:
+        believed = (
+            released_weights(RELEASED_BELIEFS, BELIEF_OUTPUTS)
+            if beliefs is None
+            else load_weights(str(beliefs), BELIEF_OUTPUTS)
+        )
     return NeuralSearchAgent(
         released_weights() if weights is None else load_weights(str(weights)),
+        believed,
         settings,
         check_number(bid_prior, "bid_prior"),
         check_number(play_prior, "play_prior"),

@@ -15,6 +15,7 @@ import numpy as np
 
 from callbreak_env.actions import BID_OFFSET
 from callbreak_env.engine._jit import kernel, lowest_bit, merged
+from callbreak_env.engine.beliefs import BELIEFS, belief_in, draw_believed
 from callbreak_env.engine.dealing import open_bidding
 from callbreak_env.engine.legality import BIDS_FLAG, legal_word
 from callbreak_env.engine.play import step
@@ -195,6 +196,7 @@ def pimc_sums(
     first: int,
     end: int,
     worlds: Array,
+    beliefs: Array,
     choices: Array,
     sums: Array,
 ) -> None:
@@ -208,12 +210,13 @@ def pimc_sums(
         end: of the worlds; at most the number of all where these are gone through (``goes_through``).
         worlds: [1] WORLDS, built for the seat to act. (An array: Numba frees a caller's local array after its
             last use, even where a record of it is still in use.)
+        beliefs: [1] BELIEFS, built for the worlds, or [0]: then worlds are uniform, or ``draws`` says which.
         choices: [n] int64, actions.
         sums: [n] float64, added to.
     """
     seat = int(np.int64(table["seat"]))
     random = decision_random(table)
-    weighs = settings["draws"] > 1
+    believes, weighs = len(beliefs) > 0, settings["draws"] > 1
     all_of_them = goes_through(settings, worlds[0])
     imagined, played, again = np.empty(1, TABLE), np.empty(1, TABLE), np.empty(1, TABLE)
     imagined[0] = table
@@ -228,11 +231,16 @@ def pimc_sums(
         weight = 1.0
         if all_of_them:
             unrank_world(worlds[0], number, hands)
-            if weighs:
+            if believes:
+                weight = belief_in(worlds[0], beliefs[0], hands)
+            elif weighs:
                 weight = world_weight(table, rules, seat, hands, again[0])
         else:
             drawn = keyed(random, np.uint64(number), _WORLDS_STREAM)
-            imagine(table, rules, worlds[0], settings["draws"], drawn, tried, again[0], hands)
+            if believes:
+                draw_believed(worlds[0], beliefs[0], drawn, hands)
+            else:
+                imagine(table, rules, worlds[0], settings["draws"], drawn, tried, again[0], hands)
         weights += weight
         for other in range(4):
             imagined[0]["hands"][other] = hands[other]
@@ -355,7 +363,7 @@ def pimc_values(settings: Record, table: Record, rules: Record, values: Array) -
     build_worlds(table, int(table["seat"]), worlds[0])
     amount = worlds_used(table, settings, worlds[0])
     sums[:] = 0.0
-    pimc_sums(table, rules, settings, 0, amount, worlds, choices[:count], sums[:count])
+    pimc_sums(table, rules, settings, 0, amount, worlds, np.empty(0, BELIEFS), choices[:count], sums[:count])
     write_values(word, choices[:count], sums[:count] / (10 * amount), values)
 
 
@@ -369,5 +377,7 @@ def pimc_action(settings: Record, table: Record, rules: Record) -> int:
     count = open_pimc(table, rules, settings, worlds[0], choices, sums)
     if count > 1:
         amount = worlds_used(table, settings, worlds[0])
-        pimc_sums(table, rules, settings, 0, amount, worlds, choices[:count], sums[:count])
+        pimc_sums(
+            table, rules, settings, 0, amount, worlds, np.empty(0, BELIEFS), choices[:count], sums[:count]
+        )
     return best_choice(choices[:count], sums)
