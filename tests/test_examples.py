@@ -13,6 +13,7 @@ ARGUMENTS = {"self_play": ["16", "70"], "gymnasium_vector": ["8", "30"], "search
 INPUT = {"external_agent": '{"id": 1, "type": "hello", "protocol": 1}\n'}
 """By hand; tests/test_arena_messages.py lets it play."""
 TRAINERS = {
+    "beliefs": "test_beliefs_example",
     "dmc": "test_dmc_example",
     "ppo_selfplay": "test_ppo_example",
     "sb3_maskable_ppo": "test_sb3_examples",

@@ -25,6 +25,7 @@ LAYERS = (
     "engine.scoring",
     "engine.play",
     "engine.worlds",
+    "engine.beliefs",
     "engine.rule_based",
     "engine.policies",
     "engine.playouts",

@@ -28,7 +28,7 @@ from agents import (
 from callbreak_env import PRESETS, Match, make_agent
 from callbreak_env.agents import neural
 from callbreak_env.agents.inputs import action_places, encode_inputs, inputs_digest
-from callbreak_env.agents.network import OUTPUTS, Weights, check_weights
+from callbreak_env.agents.network import BELIEF_OUTPUTS, OUTPUTS, Weights, check_weights
 from callbreak_env.agents.neural import NeuralAgent, load_weights, released_weights, save_weights
 from callbreak_env.envs.single import CallBreakEnv
 from callbreak_env.envs.vector import CallBreakVectorEnv
@@ -346,12 +346,16 @@ def test_what_are_no_files_of_weights_is_told(case: str, tmp_path: Path) -> None
 def test_the_weights_of_the_package_are_whole_and_small() -> None:
     folder = Path(neural.__file__).parent / "weights"
     files = sorted(path.name for path in folder.iterdir())
-    assert files == [f"{neural.RELEASED}.json", f"{neural.RELEASED}.npz"]
+    names = (neural.RELEASED_BELIEFS, neural.RELEASED)
+    assert files == ["MODEL_CARD.md", *(f"{name}.{kind}" for name in names for kind in ("json", "npz"))]
     assert sum(path.stat().st_size for path in folder.iterdir()) < 5_000_000
     weights = released_weights()
     assert released_weights() is weights
     for one, other in zip(load_weights(folder / neural.RELEASED), weights, strict=True):
         assert one.tobytes() == other.tobytes()
+    beliefs = released_weights(neural.RELEASED_BELIEFS, BELIEF_OUTPUTS)
+    assert beliefs.last.shape[1] == BELIEF_OUTPUTS
+    assert len(beliefs.last) <= len(weights.last), "the search has memory for the wider one"
 
 
 def test_it_is_registered() -> None:
