@@ -79,6 +79,6 @@ def test_the_package_asks_it_as_it_was_trained(amount: Amount) -> None:
     memory, by_card = new_memory(weights), np.empty((52, 3))
     for k in range(len(tables)):
         memory.row[:], memory.order[:] = inputs.rows[k], inputs.orders[k]
-        believe(weights, memory, np.empty(BELIEF_OUTPUTS, np.float32), by_card)
+        believe(weights, memory, memory.units, np.empty(BELIEF_OUTPUTS, np.float32), by_card)
         expected = np.exp(wanted[k] - wanted[k].max(0))
         assert by_card[places[k, :52]] == pytest.approx(expected.T, rel=1e-3, abs=1e-5)

@@ -41,7 +41,7 @@ from networks import network
 from test_action_values import groups_at
 
 WEIGHTS = network(20, 2)
-BELIEFS = network(16, 2, outputs=BELIEF_OUTPUTS)
+BELIEFS = network(24, 2, outputs=BELIEF_OUTPUTS)  # wider than the other
 NET = NeuralAgent(WEIGHTS, "net")
 WORLDS = 4 if JIT else 1
 DRAWS = 2 if JIT else 1

@@ -68,16 +68,17 @@ def write_log_priors(word: int, choices: Array, logits: Array, priors: Array) ->
 
 
 @kernel()
-def believe(weights: Weights, memory: Memory, logits: Array, by_card: Array) -> None:
+def believe(weights: Weights, memory: Memory, units: Array, logits: Array, by_card: Array) -> None:
     """Who holds which card, by the network of beliefs, into ``by_card`` ([52, 3] float64).
 
     Args:
         weights: of the network of beliefs.
-        memory: in which ``ask`` left the row; its units are overwritten.
+        memory: in which ``ask`` left the row.
+        units: [2, H] float32, overwritten.
         logits: [156] float32, overwritten.
         by_card: written, relative to the likeliest of the three.
     """
-    forward(memory.row, weights, memory.units[:, : weights.last.shape[0]], logits)
+    forward(memory.row, weights, units, logits)
     for card in range(NUM_CARDS):
         suit = SUIT_OF[card]
         place = card + CARDS_PER_SUIT * (place_of(suit, memory.order) - suit)
@@ -109,7 +110,7 @@ def search_rows(
         tables: of them only that is read which the seats to act know.
         rules: [1] RULES.
         weights: of the network.
-        of_beliefs: of the network of beliefs, not wider than the other.
+        of_beliefs: of the network of beliefs.
         believes: whether it is asked for the worlds.
         bid_prior: points for a unit of log-probability.
         play_prior: the same, for cards.
@@ -119,6 +120,7 @@ def search_rows(
     choices, sums, priors = np.empty(MAX_CHOICES, np.int64), np.empty(MAX_CHOICES), np.empty(MAX_CHOICES)
     worlds, beliefs = np.empty(1, WORLDS), np.empty(1, BELIEFS)
     logits, by_card = np.empty(BELIEF_OUTPUTS, np.float32), np.empty((NUM_CARDS, HOLDERS))
+    units = np.empty((2, of_beliefs.last.shape[0]), np.float32)
     settings = agents[0]
     for k in range(first, end):
         table = tables[k]
@@ -135,7 +137,7 @@ def search_rows(
             amount = worlds_used(table, settings, worlds[0])
             known = 0
             if believes and int(table["num_active"]) == NUM_SEATS:
-                believe(of_beliefs, memory, logits, by_card)
+                believe(of_beliefs, memory, units, logits, by_card)
                 known = int(build_beliefs(table, worlds[0], by_card, beliefs[0]) > 0)
             pimc_sums(
                 table, rules[0], settings, 0, amount, worlds, beliefs[:known], choices[:count], sums[:count]
