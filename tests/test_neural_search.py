@@ -225,7 +225,7 @@ def test_worlds_are_those_it_believes_in(amount: Amount) -> None:
     The network cannot know them: its biases are written anew for each table.
     """
     rules = PRESETS["standard"]
-    tables = positions(rules, amount(300, no_jit=3), seed=39)
+    tables = positions(rules, amount(300, no_jit=60), seed=39)
     tables = tables[tables["phase"] == 1]
     agent = searcher(True, play=1, bid_prior=0, play_prior=0)
     blind = agent.act_tables(tables, rules)
