@@ -16,6 +16,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from callbreak_env import Match, make_agent
+from callbreak_env.agents.compiled import KeyedAgent
 from callbreak_env.arena.entrants import Entrant
 from callbreak_env.arena.figures import challenge
 from callbreak_env.arena.formats import challenger, four_at_a_table
@@ -37,18 +38,12 @@ PHASES = {
 """Cards in the hand, from and to; 14: bidding."""
 
 
-class Halves:
+class Halves(KeyedAgent):
     """An agent that bids as one and plays as another."""
 
     def __init__(self, bidder: Any, player: Any, name: str) -> None:
-        self.name, self._bidder, self._player = name, bidder, player
-
-    def reset(self, *args: Any) -> None:
-        """Neither keeps anything."""
-
-    def act(self, view: Any) -> int:
-        """For one table."""
-        return int(self.act_tables(view.record_array, view.rules)[0])
+        super().__init__(name)
+        self._bidder, self._player = bidder, player
 
     def act_tables(self, tables: Any, rules: Any, threads: int | None = 1) -> Any:
         """For many."""
@@ -80,7 +75,7 @@ def swapped(net: Any, deals: int) -> None:
             )
 
 
-class Judged:
+class Judged(KeyedAgent):
     """An agent whose decisions a search judges; it does what the first of some players would.
 
     Attributes:
@@ -88,16 +83,10 @@ class Judged:
     """
 
     def __init__(self, players: dict[str, Any], name: str) -> None:
-        self.name, self._players = name, players
+        super().__init__(name)
+        self._players = players
         self._judge = make_agent("pimc:bid=200,play=150,draws=20,enumerate=200")
         self.regrets = {phase: dict.fromkeys(players, 0.0) for phase in PHASES}
-
-    def reset(self, *args: Any) -> None:
-        """Nothing is kept."""
-
-    def act(self, view: Any) -> int:
-        """For one table."""
-        return int(self.act_tables(view.record_array, view.rules)[0])
 
     def act_tables(self, tables: Any, rules: Any, threads: int | None = 1) -> Any:
         """For many."""
@@ -108,16 +97,14 @@ class Judged:
         left = np.where(tables["phase"] == BIDDING, 14, 13 - tables["trick_no"])
         others = tables.copy()
         others["seed"] += 1  # a search must not see the judge's own worlds
-        first = None
-        for name, player in self._players.items():
-            actions = player.act_tables(others, rules, threads)
-            first = actions if first is None else first
+        done = {name: player.act_tables(others, rules, threads) for name, player in self._players.items()}
+        for name, actions in done.items():
             value = values[np.arange(len(tables)), actions]
             value = np.where(np.isnan(value), worst - 0.5, value)  # a bid that the judge would not try
             for phase, (most, least) in PHASES.items():
                 here = told & (left <= most) & (left >= least)
                 self.regrets[phase][name] += float((best - value)[here].sum())
-        return first
+        return next(iter(done.values()))
 
 
 def regrets(net: Any, deals: int) -> None:

@@ -28,7 +28,7 @@ from tqdm import tqdm
 from callbreak_env import make_agent
 from callbreak_env.agents.inputs import INPUTS, PLANES
 from callbreak_env.agents.network import BELIEF_OUTPUTS, HOLDERS
-from callbreak_env.agents.neural import NeuralAgent, save_weights
+from callbreak_env.agents.neural import neural_agent, save_weights
 
 MAY_HOLD = 52 * PLANES.index("may_hold_1")
 
@@ -78,11 +78,7 @@ def error_of(beliefs: Beliefs, rows: torch.Tensor) -> torch.Tensor:
 
 def positions(config: Config) -> Iterator[torch.Tensor]:
     """[K, INPUTS + HIDDEN] int8 at a time: what the network saw at its decisions, and the other hands."""
-    weights = config.weights
-    agent = make_agent(f"neural:weights={weights}" if weights else "neural")
-    if not isinstance(agent, NeuralAgent):
-        raise TypeError(f"neural is {agent}")
-    usual = make_agent("rule_based")
+    agent, usual = neural_agent("neural", config.weights), make_agent("rule_based")
     tables = ppo.Tables(config.rules, config.tables)
     shares = ppo.Config(against_past=0.0, against_rule_based=config.among_rule_based)
     seed = config.seed * 1_000_000_007

@@ -115,9 +115,8 @@ class Round:
 
     lessons: int  # decisions that the teacher labels
     teacher: str = "pimc:bid=40,play=12,draws=20,enumerate=24"
-    where: str = (
-        "teacher"  # the teacher plays; "own": the clone does, among others; "endings": the last tricks
-    )
+    # "teacher": the teacher plays; "own": the clone does, among others; "endings": the last tricks
+    where: str = "teacher"
     forget: bool = False  # the lessons before
     by_cross_entropy: int = 0  # passes
     by_value: int = 0  # passes after those

@@ -14,6 +14,7 @@ from callbreak_env.engine.loops import play_policy
 from callbreak_env.engine.play import start_match
 from callbreak_env.engine.policies import LOW_BID, UNIFORM
 from callbreak_env.engine.state import BIDDING, NO_DECKS, NONE, OVER, TABLE, rules_record
+from callbreak_env.envs.vector import CallBreakVectorEnv
 from callbreak_env.policy import TableAgent, agent_names
 from callbreak_env.table import View
 from callbreak_env.worlds import Worlds
@@ -125,3 +126,13 @@ def legal_at(tables: Tables, rules: Rules, actions: npt.NDArray[np.int64]) -> np
 
 def share_bidding(tables: Tables) -> float:
     return float((tables["phase"] == BIDDING).mean())
+
+
+def played(env: CallBreakVectorEnv, steps: int) -> list[Any]:
+    """Observations of learners that do the lowest legal action."""
+    _, info = env.reset(seed=4)
+    seen = []
+    for _ in range(steps):
+        observation, reward, _, _, info = env.step(info["action_mask"].argmax(1))
+        seen += [observation.tolist(), reward.tolist()]
+    return seen

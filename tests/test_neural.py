@@ -21,6 +21,7 @@ from agents import (
     asked_by_view,
     legal_at,
     other_worlds,
+    played,
     positions,
     share_bidding,
     without_hands,
@@ -387,16 +388,6 @@ def test_copies_act_alike(amount: Amount) -> None:
         assert other.name == "small"
         assert other.act_tables(tables, rules).tolist() == done
     assert copy.deepcopy(AGENT).weights is AGENT.weights  # which may be large
-
-
-def played(env: CallBreakVectorEnv, steps: int) -> list[Any]:
-    """Observations of learners that do the lowest legal action."""
-    _, info = env.reset(seed=4)
-    seen = []
-    for _ in range(steps):
-        observation, reward, _, _, info = env.step(info["action_mask"].argmax(1))
-        seen += [observation.tolist(), reward.tolist()]
-    return seen
 
 
 def test_it_plays_in_environments_as_its_views_tell(amount: Amount) -> None:

@@ -17,6 +17,7 @@ from agents import (
     keyed_by_view,
     legal_at,
     other_worlds,
+    played,
     positions,
     share_bidding,
     without_hands,
@@ -353,17 +354,8 @@ def test_it_plays_in_the_arena(preset: str, amount: Amount) -> None:
 def test_it_plays_in_environments(amount: Amount) -> None:
     """At many tables in one call, and at one; by name, and as an object."""
     steps, tables = amount(16, no_jit=1), amount(6, no_jit=1)
-
-    def played(env: CallBreakVectorEnv) -> list[Any]:
-        _, info = env.reset(seed=4)
-        seen = []
-        for _ in range(steps):
-            observation, reward, _, _, info = env.step(info["action_mask"].argmax(1))
-            seen += [observation.tolist(), reward.tolist()]
-        return seen
-
-    by_name = played(CallBreakVectorEnv(tables, opponents=SMALL))
-    assert played(CallBreakVectorEnv(tables, opponents=make_agent(SMALL), threads=2)) == by_name
+    by_name = played(CallBreakVectorEnv(tables, opponents=SMALL), steps)
+    assert played(CallBreakVectorEnv(tables, opponents=make_agent(SMALL), threads=2), steps) == by_name
     env = CallBreakEnv(opponents=SMALL)
     _, info = env.reset(seed=4)
     for step in range(steps):

@@ -140,11 +140,20 @@ def load_weights(path: str | Path, outputs: int = OUTPUTS) -> Weights:
     return _load(*_files(path), outputs)
 
 
-@functools.cache
 def released_weights(name: str = RELEASED, outputs: int = OUTPUTS) -> Weights:
     """The weights that come with the package: shared, not to be written."""
+    return _released(name, outputs)
+
+
+@functools.cache
+def _released(name: str, outputs: int) -> Weights:
     folder = resources.files("callbreak_env.agents") / "weights"
     return _load(folder / f"{name}.npz", folder / f"{name}.json", outputs)
+
+
+def chosen_weights(path: str | None, name: str = RELEASED, outputs: int = OUTPUTS) -> Weights:
+    """``load_weights`` of a path, or with None ``released_weights`` of a name."""
+    return released_weights(name, outputs) if path is None else load_weights(str(path), outputs)
 
 
 def _files(path: str | Path) -> tuple[Path, Path]:
@@ -182,4 +191,4 @@ def neural_agent(name: str, /, weights: str | None = None) -> NeuralAgent:
     Raises:
         ValueError: no weights there.
     """
-    return NeuralAgent(released_weights() if weights is None else load_weights(str(weights)), name)
+    return NeuralAgent(chosen_weights(weights), name)

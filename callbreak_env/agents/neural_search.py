@@ -17,7 +17,7 @@ from callbreak_env.actions import NUM_ACTIONS
 from callbreak_env.agents.compiled import CompiledAgent, KeyedAgent, pimc_settings
 from callbreak_env.agents.inputs import place_of
 from callbreak_env.agents.network import BELIEF_OUTPUTS, HOLDERS, Memory, Weights, ask, forward, new_memory
-from callbreak_env.agents.neural import RELEASED_BELIEFS, best_action, load_weights, released_weights
+from callbreak_env.agents.neural import RELEASED_BELIEFS, best_action, chosen_weights
 from callbreak_env.cards import CARDS_PER_SUIT, NUM_CARDS, NUM_SEATS
 from callbreak_env.checks import check_number
 from callbreak_env.engine._jit import kernel
@@ -176,8 +176,7 @@ class NeuralSearchAgent(KeyedAgent):
     def act_tables(self, tables: Array, rules: Rules, threads: int | None = 1) -> npt.NDArray[np.int64]:
         """The action ids for the seats to act at K tables: [K] TABLE -> [K] int64. None may be over."""
         actions = np.empty(len(tables), np.int64)
-        known = self.beliefs is not None
-        networks = (self.weights, self.beliefs if self.beliefs is not None else self.weights, known)
+        networks = (self.weights, self.beliefs or self.weights, self.beliefs is not None)
         work = (self.settings, tables, rules_record(rules), *networks, self.bid_prior, self.play_prior)
         run_parts(search_rows, len(tables), 1, check_threads(threads), *work, actions)
         return actions
@@ -211,16 +210,9 @@ def neural_search_agent(
         ValueError: an option is not what it must be.
     """
     settings = CompiledAgent(name, **pimc_settings(bid, play, draws or 1)).record_array
-    believed = None
-    if draws == 0:
-        believed = (
-            released_weights(RELEASED_BELIEFS, BELIEF_OUTPUTS)
-            if beliefs is None
-            else load_weights(str(beliefs), BELIEF_OUTPUTS)
-        )
     return NeuralSearchAgent(
-        released_weights() if weights is None else load_weights(str(weights)),
-        believed,
+        chosen_weights(weights),
+        chosen_weights(beliefs, RELEASED_BELIEFS, BELIEF_OUTPUTS) if draws == 0 else None,
         settings,
         check_number(bid_prior, "bid_prior"),
         check_number(play_prior, "play_prior"),
