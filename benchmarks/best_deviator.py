@@ -30,7 +30,9 @@ import torch
 from torch import nn
 
 from callbreak_env import make_agent
-from callbreak_env.agents.neural import NeuralAgent, neural_agent
+from callbreak_env.agents.network import Weights
+from callbreak_env.agents.neural import NeuralAgent
+from callbreak_env.agents.neural_search import NeuralSearchAgent
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
 
@@ -43,7 +45,8 @@ class Config(ppo.Config):
 
     decisions: int = 20_000_000
     critic_only: int = 16
-    sharpen: float = 1.0  # what the logits of the victim are multiplied by, where the learner starts from it
+    victim: str = ""  # told by the command line
+    start: str = "nothing"
     past_every: int = 10**12
     against_past: float = 0.0
     anchor_bid: float = 0.0
@@ -102,15 +105,14 @@ class Collector(ppo.Collector):
 class Learner(ppo.Learner):
     """PPO that may start as the victim."""
 
-    def __init__(self, config: Config, start: NeuralAgent | None = None) -> None:
+    def __init__(self, config: Config, start: Weights | None = None) -> None:
         super().__init__(config)
         self.start = start
 
     def prepare(self, folder: Path) -> None:
         """Take the victim's network."""
         if self.start:
-            self.policy.load_state_dict(ppo.Policy.from_weights(self.start.weights).state_dict())
-            self.policy.scale(self.config.sharpen)
+            self.policy.load_state_dict(ppo.Policy.from_weights(self.start).state_dict())
 
 
 def measure(config: Config, policy: ppo.Policy, victim: Any, deals: int, seed: int) -> dict[str, float]:
@@ -127,7 +129,7 @@ def train(config: Config, victim: Any, start: str, folder: Path) -> Learner:
     return ppo.train(
         config,
         folder,
-        lambda config: Learner(config, victim if start == "victim" else None),
+        lambda config: Learner(config, victim.weights if start == "victim" else None),
         lambda config: Collector(config, victim),
         lambda config, policy, deals, seed: measure(config, policy, victim, deals, seed),
     )
@@ -155,21 +157,25 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     parser.add_argument("--out", type=Path, help="a file to append the result to")
     parser.add_argument("--smoke", action="store_true", help="a small victim that has learnt nothing")
     args = parser.parse_args(arguments)
+    if args.weights and args.victim != "neural":
+        raise SystemExit(f"--weights are of neural, not of {args.victim}")
     if args.smoke:
         victim: Any = random_victim()
     else:
-        victim = neural_agent("neural", args.weights) if args.weights else make_agent(args.victim)
+        victim = make_agent(f"neural:weights={args.weights}" if args.weights else args.victim)
     settings: dict[str, Any] = {"seed": args.seed, "threads": args.threads} | (SMOKE if args.smoke else {})
     told: dict[str, Any] = {"victim": victim.name}
-    if isinstance(victim, NeuralAgent):
+    has_weights = isinstance(victim, NeuralAgent | NeuralSearchAgent)
+    if has_weights:
         told["weights"] = hashlib.sha256(b"".join(a.tobytes() for a in victim.weights)).hexdigest()[:12]
     if args.start == "victim":
-        if not isinstance(victim, NeuralAgent):
+        if not has_weights:
             raise SystemExit(f"--start victim: {victim.name} has no network")
         layers, units = victim.weights.biases.shape
         settings |= {"units": units, "layers": layers}
     if args.decisions:
         settings["decisions"] = args.decisions
+    settings |= {"victim": " ".join(told.values()), "start": args.start}
     config = Config.load(args.config, **settings)
     print(json.dumps(dataclasses.asdict(config)))
     parts = (told["victim"], told.get("weights", ""), args.start, f"seed{args.seed}")

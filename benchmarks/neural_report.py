@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 
 from callbreak_env import Match, make_agent
 from callbreak_env.agents.compiled import KeyedAgent
+from callbreak_env.agents.neural import NeuralAgent
 from callbreak_env.arena.entrants import Entrant
 from callbreak_env.arena.figures import challenge
 from callbreak_env.arena.formats import challenger, four_at_a_table
@@ -28,6 +29,7 @@ PRESETS = ("standard", "bhoos")
 ROOT = Path(__file__).resolve().parent.parent
 SEED = 31_000_000
 """Of the deals, and the next one; no other script uses them."""
+JUDGE = "pimc:bid=200,play=150,draws=20,enumerate=200"
 PHASES = {
     "bid": (14, 14),
     "13-9 cards": (13, 9),
@@ -85,7 +87,7 @@ class Judged(KeyedAgent):
     def __init__(self, players: dict[str, Any], name: str) -> None:
         super().__init__(name)
         self._players = players
-        self._judge = make_agent("pimc:bid=200,play=150,draws=20,enumerate=200")
+        self._judge = make_agent(JUDGE)
         self.regrets = {phase: dict.fromkeys(players, 0.0) for phase in PHASES}
 
     def act_tables(self, tables: Any, rules: Any, threads: int | None = 1) -> Any:
@@ -108,9 +110,16 @@ class Judged(KeyedAgent):
 
 
 def regrets(net: Any, deals: int) -> None:
-    """A table: what a search of more worlds thinks that the decisions of a deal cost, by phase."""
-    search = make_agent("pimc:bid=100,play=100,draws=20,enumerate=100")
-    players = {"network": net, "PIMC, 100 worlds": search, "`rule_based`": make_agent("rule_based")}
+    """A table: what a search of many worlds thinks that the decisions of a deal cost, by phase.
+
+    Its own decisions, of other worlds, show how much of that is its noise.
+    """
+    players = {
+        "network": net,
+        "its network alone": NeuralAgent(net.weights),
+        "the judge, other worlds": make_agent(JUDGE),
+        "`rule_based`": make_agent("rule_based"),
+    }
     print(f"\n| rules | | {' | '.join(PHASES)} | all |\n|---|---|{'---|' * (len(PHASES) + 1)}")
     for preset in PRESETS:
         agent = Judged(players, "judged")
@@ -178,14 +187,14 @@ def curves(files: list[Path], path: Path) -> None:
     figure = Figure(figsize=(10, 4), layout="constrained")
     panels = figure.subplots(1, len(PRESETS), sharey=True)
     for file in files:
-        rows = list(csv.DictReader(file.open(encoding="utf-8")))
+        rows = list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
         for panel, preset in zip(panels, PRESETS, strict=True):
             told = [row for row in rows if row.get(f"{preset}_gain")]
             x = np.array([float(row["minutes"]) for row in told])
             y = np.array([float(row[f"{preset}_gain"]) for row in told])
-            low = np.array([float(row[f"{preset}_low"]) for row in told])
+            low, high = (np.array([float(row[f"{preset}_{end}"]) for row in told]) for end in ("low", "high"))
             (line,) = panel.plot(x, y, marker=".", label=file.stem)
-            panel.fill_between(x, low, 2 * y - low, color=line.get_color(), alpha=0.15)
+            panel.fill_between(x, low, high, color=line.get_color(), alpha=0.15)
             panel.set(title=preset, xlabel="minutes")
     for panel in panels:
         panel.axhline(0, color="black", linewidth=0.8)
@@ -194,7 +203,7 @@ def curves(files: list[Path], path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Read the command line, measure, draw."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--weights", help="instead of the package's own")
@@ -204,7 +213,7 @@ def main() -> None:
     )
     parser.add_argument("--history", type=Path, nargs="*", default=[], help="history.csv files, named by run")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "pictures")
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     net = make_agent("neural" if args.weights is None else f"neural:weights={args.weights}")
     args.out.mkdir(parents=True, exist_ok=True)
     print(f"{args.deals} deals of seed {SEED}; intervals 95 %, by a bootstrap over deals")

@@ -90,7 +90,7 @@ _REGISTRY: dict[str, str] = {
     "pimc": f"{_COMPILED}:pimc_agent",
     "pimc_strong": f"{_COMPILED}:pimc_agent",
     "ismcts": f"{_COMPILED}:ismcts_agent",
-    "neural": "callbreak_env.agents.neural:neural_agent",
+    "neural": "callbreak_env.agents.neural_search:neural_agent",
     "neural_search": "callbreak_env.agents.neural_search:neural_search_agent",
 }
 """Name to ``module:factory``; the factory is called with the name and then the options, by their names."""

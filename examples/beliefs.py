@@ -26,11 +26,11 @@ from torch.nn import functional
 from tqdm import tqdm
 
 from callbreak_env import make_agent
-from callbreak_env.agents.inputs import INPUTS, PLANES
+from callbreak_env.agents.inputs import INPUTS, OWN_PLANES, PLANES
 from callbreak_env.agents.network import BELIEF_OUTPUTS, HOLDERS
-from callbreak_env.agents.neural import neural_agent, save_weights
+from callbreak_env.agents.neural import NeuralAgent, chosen_weights, save_weights
 
-MAY_HOLD = 52 * PLANES.index("may_hold_1")
+MAY_HOLD = 52 * (OWN_PLANES + PLANES).index("may_hold_1")
 
 
 @dataclass
@@ -78,7 +78,7 @@ def error_of(beliefs: Beliefs, rows: torch.Tensor) -> torch.Tensor:
 
 def positions(config: Config) -> Iterator[torch.Tensor]:
     """[K, INPUTS + HIDDEN] int8 at a time: what the network saw at its decisions, and the other hands."""
-    agent, usual = neural_agent("neural", config.weights), make_agent("rule_based")
+    agent, usual = NeuralAgent(chosen_weights(config.weights)), make_agent("rule_based")
     tables = ppo.Tables(config.rules, config.tables)
     shares = ppo.Config(against_past=0.0, against_rule_based=config.among_rule_based)
     seed = config.seed * 1_000_000_007

@@ -31,7 +31,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from callbreak_env.agents.inputs import INPUTS, Inputs, action_places
+from callbreak_env.agents.inputs import INPUTS, Inputs
 from callbreak_env.agents.network import Weights
 
 HEADS = ("play", "bid", "tricks", "value")
@@ -122,7 +122,7 @@ class Collector(ppo.Collector):
         random = rng.random(len(anything)) < policy.epsilon
         taken = np.where(random, anything, values.argmax(1).numpy())
         taken = ppo.shift_bids(taken, inputs.legal, self.config.odd_bids, rng)  # bids keep their places
-        actions = action_places(inputs.orders)[np.arange(len(taken)), taken]
+        actions = inputs.places[np.arange(len(taken)), taken]
         taken = torch.from_numpy(taken)
         return actions, taken, values.gather(1, taken[:, None])[:, 0]
 

@@ -37,13 +37,17 @@ from torch.nn import functional
 from tqdm import tqdm
 
 from callbreak_env import SelfPlayEnv, make_agent
-from callbreak_env.agents.inputs import BITS, HIDDEN, INPUTS, SCALES, Inputs, action_places, encode_inputs
+from callbreak_env.agents.compiled import CompiledAgent
+from callbreak_env.agents.inputs import BITS, HIDDEN, INPUTS, SCALES, Inputs, encode_inputs, inputs_digest
 from callbreak_env.agents.network import Weights, check_weights
 from callbreak_env.agents.neural import NeuralAgent, save_weights
+from callbreak_env.agents.neural_search import NeuralSearchAgent
 from callbreak_env.arena.entrants import Entrant
 from callbreak_env.arena.figures import Challenge, challenge
 from callbreak_env.arena.formats import challenger
 from callbreak_env.arena.play import play
+from callbreak_env.engine.agents import PIMC
+from callbreak_env.engine.state import TABLE
 from callbreak_env.envs.selfplay import Turn
 from callbreak_env.playouts import playouts
 from callbreak_env.rules import Rules, as_rules
@@ -106,7 +110,16 @@ class Config:
             unknown = sorted(set(one) - {f.name for f in dataclasses.fields(kind)})
             if unknown:
                 raise SystemExit(f"{path}: there is no setting {', '.join(unknown)}{here}")
-        return cls(**(given | changes))
+        for one in given.get("rounds", []):
+            if "lessons" not in one:
+                raise SystemExit(f"{path}: a round must say how many lessons it has")
+            Round(**one)
+        config = cls(**(given | changes))
+        if config.against_past + config.against_rule_based > 1:
+            raise SystemExit(
+                "against_past and against_rule_based are shares of the tables: at most 1 together"
+            )
+        return config
 
 
 @dataclass
@@ -120,6 +133,14 @@ class Round:
     forget: bool = False  # the lessons before
     by_cross_entropy: int = 0  # passes
     by_value: int = 0  # passes after those
+
+    def __post_init__(self) -> None:
+        if self.where not in ("teacher", "own", "endings"):
+            raise SystemExit(f"where a round is played is 'teacher', 'own' or 'endings', not {self.where!r}")
+        agent = make_agent(self.teacher)
+        searches = isinstance(agent, CompiledAgent) and agent.record_array["kind"][0] == PIMC
+        if not searches and not isinstance(agent, NeuralSearchAgent):
+            raise SystemExit(f"the teacher of a round is a pimc or neural_search agent, not {self.teacher!r}")
 
 
 # --- networks ---
@@ -286,9 +307,9 @@ class Tables:
             yield env, part, Turn(*(array[part] for array in self.turn))
 
     def reset(self, seed: int) -> Turn:
-        """New deals."""
-        for env, _, turn in self._each():
-            env.reset(seed=seed, out=turn)
+        """New deals, others under each of the rules."""
+        for kind, (env, _, turn) in enumerate(self._each()):
+            env.reset(seed=seed + 10**15 * kind, out=turn)
         return self.turn
 
     def step(self, actions: np.ndarray) -> Turn:
@@ -353,14 +374,15 @@ def choose(
     # The largest of log-probabilities with Gumbel noise is a sample of them.
     noise = torch.empty_like(logp).exponential_(generator=generator)
     sampled = (logp - noise.log()).argmax(1)
-    actions = action_places(inputs.orders)[np.arange(len(logp)), sampled.numpy()]
+    actions = inputs.places[np.arange(len(logp)), sampled.numpy()]
     return actions, sampled, logp.gather(1, sampled[:, None])[:, 0]
 
 
 # --- teach and clone ---
 
 ENDING, ODD_CARDS = 7, 0.1  # cards left in a hand, and the share of random ones in the deals that lead there
-LESSON = {"rows": np.uint8, "numbers": np.int8, "legal": np.uint8, "values": np.float16, "tricks": np.int8}
+LESSON_TABLES = 1024
+LESSON = {"tables": TABLE, "kind": np.int8, "values": np.float16, "tricks": np.int8}
 
 
 def teach(config: Config, number: int, folder: Path, policy: Policy) -> list[Path]:
@@ -368,24 +390,27 @@ def teach(config: Config, number: int, folder: Path, policy: Policy) -> list[Pat
     one = Round(**config.rounds[number])
     folder.mkdir(parents=True, exist_ok=True)
     files: list[Path] = []
-    tables = Tables(config.rules, 1024)
+    made = 0
+    tables = Tables(config.rules, LESSON_TABLES)
     with tqdm(total=one.lessons, unit="dec", unit_scale=True, desc=folder.name, mininterval=5) as bar:
-        while bar.n < one.lessons:
+        while made < one.lessons:
             path = folder / f"{len(files):05d}.npz"
             if not path.exists():
-                seed = config.seed * 1_000_000 + 100_000 * number + len(files)
-                lesson = one_lesson(config, one, tables, seed, fast(policy))
+                seed = config.seed * 1_000_000_007 + 10**6 * (number + 1) + len(files)
+                lesson = one_lesson(config, one, tables, seed, policy)
                 part = path.with_suffix(".part.npz")
-                np.savez(part, **lesson)
+                np.savez(part, **lesson | {"tables": as_bytes(lesson["tables"])})
                 part.rename(path)
             with np.load(path) as lesson:
-                bar.update(len(lesson["tricks"]))
+                count = len(lesson["tricks"])
+            made += count
+            bar.update(count)
             files.append(path)
     return files
 
 
 def one_lesson(
-    config: Config, one: Round, tables: Tables, seed: int, policy: nn.Module
+    config: Config, one: Round, tables: Tables, seed: int, policy: Policy
 ) -> dict[str, np.ndarray]:
     """What the teacher says of deals: its own, those of a policy among itself and others, or endings.
 
@@ -394,7 +419,9 @@ def one_lesson(
     rng = np.random.default_rng(seed)
     generator = torch.Generator().manual_seed(seed)
     teacher, usual = make_agent(one.teacher), make_agent("rule_based")
-    own, endings = one.where == "own", one.where == "endings"
+    if isinstance(teacher, NeuralSearchAgent):  # expert iteration: it searches with what has been learned
+        teacher.weights = policy.weights()
+    player, own, endings = fast(policy), one.where == "own", one.where == "endings"
     kept: dict[str, list[np.ndarray]] = {name: [] for name in LESSON}
     owners = []
     turn = tables.reset(seed)
@@ -404,7 +431,10 @@ def one_lesson(
         actions[live] = tables.act(usual, live)
         free = live[turn.action_mask[live].sum(1, dtype=np.int64) > 1]
         free = free[who[free, turn.seat[free]] == CURRENT]
-        if endings:
+        if own and len(free):
+            chosen = choose(player, tables.inputs(free, hidden=False), generator)[0]
+            actions[free] = shift_bids(chosen, turn.action_mask[free], config.odd_bids, rng)
+        elif endings:
             odd = free[rng.random(len(free)) < ODD_CARDS]
             anything = (turn.action_mask[odd] * rng.random((len(odd), ACTIONS))).argmax(1)
             actions[odd] = np.where(actions[odd] < CARDS, anything, actions[odd])
@@ -415,25 +445,20 @@ def one_lesson(
         told = ~np.isnan(values).all(1)
         free, values = free[told], values[told]
         if len(free):
-            inputs = tables.inputs(free, hidden=False)
-            kept["rows"].append(np.packbits(inputs.rows[:, :BITS], axis=1))
-            kept["numbers"].append(inputs.rows[:, BITS:])
-            kept["legal"].append(np.packbits(inputs.legal, axis=1))
-            kept["values"].append(np.take_along_axis(values, action_places(inputs.orders), 1))
+            kept["tables"].append(np.concatenate(tables.map(free, lambda records, _: records)))
+            kept["kind"].append(tables.kind[free])
+            kept["values"].append(values)
             owners.append((free, turn.seat[free].astype(np.int64)))
-            if endings:
-                chosen = actions[free]
-            elif own:
-                chosen = choose(policy, inputs, generator)[0]
-            else:  # it has few worlds: a head start for the usual action makes up for noise
+            if not own and not endings:  # few worlds: a head start for the usual action makes up for noise
                 wish = np.nan_to_num(values, nan=-99.0)
                 wish[np.arange(len(free)), actions[free]] += 0.25
-                chosen = wish.argmax(1)
-            actions[free] = shift_bids(chosen, turn.action_mask[free], config.odd_bids, rng)
+                actions[free] = shift_bids(wish.argmax(1), turn.action_mask[free], config.odd_bids, rng)
         turn = tables.step(actions)
-    won = tables.field("tricks_won")
+    won, decks = tables.field("tricks_won"), tables.field("deck")
     kept["tricks"] = [won[table, seat] for table, seat in owners]
-    return {name: np.concatenate(parts).astype(LESSON[name]) for name, parts in kept.items()}
+    lesson = {name: np.concatenate(parts).astype(LESSON[name]) for name, parts in kept.items()}
+    played = lesson["tables"]["deck"] == decks[np.concatenate([table for table, _ in owners])]
+    return {name: array[played] for name, array in lesson.items()}  # without hands that were thrown in (H2)
 
 
 def shift_bids(actions: np.ndarray, mask: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
@@ -445,12 +470,42 @@ def shift_bids(actions: np.ndarray, mask: np.ndarray, share: float, rng: np.rand
     return np.where(odd, shifted, actions)
 
 
-class Lessons:
-    """All lessons in memory, as minibatches."""
+def as_bytes(records: np.ndarray) -> np.ndarray:
+    """[K, size] uint8: records as files keep them, who knows no alignment."""
+    return records.view(np.uint8).reshape(len(records), -1)
 
-    def __init__(self, files: list[Path]) -> None:
-        parts = [np.load(path) for path in files]
-        self.arrays = {name: np.concatenate([part[name] for part in parts]) for name in LESSON}
+
+def read_lessons(config: Config, files: list[Path]) -> Lessons:
+    """Files hold positions: what the network is given is worked out here, so that they outlast its inputs."""
+    rules = [deal_rules(name) for name in shares(config.rules, LESSON_TABLES)]
+    parts: dict[str, list[np.ndarray]] = {}
+    for path in files:
+        with np.load(path) as file:
+            records = file["tables"].view(TABLE)[:, 0]
+            kinds, values, tricks = (file[name] for name in ("kind", "values", "tricks"))
+        for kind in np.unique(kinds):
+            here = kinds == kind
+            inputs = encode_inputs(records[here], rules[kind], threads=config.threads)
+            for name, array in (
+                ("rows", np.packbits(inputs.rows[:, :BITS], axis=1)),
+                ("numbers", inputs.rows[:, BITS:].copy()),  # not a view: that would keep all of the rows
+                ("legal", np.packbits(inputs.legal, axis=1)),
+                ("values", np.take_along_axis(values[here], inputs.places, 1)),
+                ("tricks", tricks[here]),
+            ):
+                parts.setdefault(name, []).append(array)
+    return Lessons({name: np.concatenate(parts.pop(name)) for name in list(parts)})
+
+
+@dataclass
+class Lessons:
+    """All lessons in memory, as minibatches.
+
+    Attributes:
+        arrays: rows and legal actions as bits, the numbers of the rules, values by place and tricks.
+    """
+
+    arrays: dict[str, np.ndarray]
 
     def __len__(self) -> int:
         return len(self.arrays["tricks"])
@@ -470,7 +525,7 @@ class Lessons:
         high = np.where(tried, places, -1).max(1)[:, None]
         worst = np.where(tried, values, np.inf).min(1)[:, None]
         far = np.maximum(low - places, places - high)
-        values = np.where(tried, values, worst - 0.5 * np.maximum(far, 0))
+        values = np.where(tried, values, worst - 0.5 * np.maximum(far, 0)).astype(np.float32)
         return tuple(map(torch.from_numpy, (rows, legal, values, a["tricks"].astype(np.int64))))
 
 
@@ -488,6 +543,8 @@ def study(config: Config, policy: Policy, lessons: Lessons, epochs: int, by_valu
     optimizer = torch.optim.AdamW(policy.parameters(), rate, weight_decay=1e-2, fused=True)
     size = config.minibatch
     steps = epochs * (len(lessons) // size)
+    if not steps:
+        raise SystemExit(f"{len(lessons)} lessons are fewer than a minibatch of {size}")
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, steps, pct_start=0.05)
     rng = np.random.default_rng(config.seed)
     regrets = []
@@ -533,10 +590,12 @@ def clone(config: Config, policy: Policy, folder: Path) -> None:
         if kept.exists():
             policy.load_state_dict(torch.load(kept, weights_only=True))
         elif one.by_cross_entropy or one.by_value:
-            lessons = Lessons(files)
+            lessons = read_lessons(config, files)
             study(config, policy, lessons, one.by_cross_entropy, by_value=False)
             study(config, policy, lessons, one.by_value, by_value=True)
-            torch.save(policy.state_dict(), kept)
+            del lessons
+            torch.save(policy.state_dict(), kept.with_suffix(".part"))
+            kept.with_suffix(".part").rename(kept)
 
 
 # --- self-play ---
@@ -727,7 +786,7 @@ class Learner:
             name: getattr(self, name) for name in ("past", "iteration", "decisions", "minutes", "history")
         }
         parts = {name: getattr(self, name).state_dict() for name in self.learning}
-        torch.save({"config": dataclasses.asdict(self.config), "told": told, "parts": parts}, part)
+        torch.save({"told": told, "parts": parts}, part)
         part.replace(path)
 
     learning = ("policy", "critic", "policy_optimizer", "critic_optimizer")
@@ -735,9 +794,6 @@ class Learner:
     def load(self, path: Path) -> None:
         """Continue from a checkpoint of the same run."""
         kept = torch.load(path, weights_only=True)
-        changed = [k for k, v in dataclasses.asdict(self.config).items() if kept["config"].get(k) != v]
-        if set(changed) - {"decisions", "threads"}:
-            raise SystemExit(f"{path} is of a run with other {', '.join(changed)}: choose another --out")
         for name in self.learning:
             getattr(self, name).load_state_dict(kept["parts"][name])
         for name, value in kept["told"].items():
@@ -759,7 +815,8 @@ class Learner:
         bidding = rollout.actions.numpy() >= CARDS
         # High bids are rare, and the critic errs about them: what it says of the deals that follow would end
         # them. So a bid is judged by what came of it alone.
-        advantages[bidding] = (rollout.points[rollout.owners] - values)[bidding]
+        returns = rollout.points[rollout.owners]
+        advantages[bidding] = (returns - values)[bidding]
         targets = torch.from_numpy(advantages + values)
         scaled = np.empty_like(advantages)
         for kind in (bidding, ~bidding):
@@ -768,8 +825,8 @@ class Learner:
         scaled = torch.from_numpy(scaled)
         weight = torch.from_numpy(np.where(bidding, c.entropy_bid, c.entropy_play).astype(np.float32))
         tricks = torch.from_numpy(rollout.tricks[rollout.owners])
-        anchor = self.anchor(rollout, torch.from_numpy(bidding)) if c.anchor_bid and self.past else None
-        explained = 1 - np.var(advantages) / max(np.var(advantages + values), 1e-9)
+        anchor = self.anchor(rollout, torch.from_numpy(bidding)) if c.anchor_bid and c.rounds else None
+        explained = 1 - np.var(returns - values) / max(np.var(returns), 1e-9)
         moved = self.iteration - c.critic_only
         moves = moved >= 0
         for group in self.policy_optimizer.param_groups:
@@ -847,11 +904,13 @@ def evaluate(config: Config, policy: Policy, deals: int, seed: int) -> dict[str,
     """The arena's figures of the best action against three rule-based agents, under the main rules."""
     agent = NeuralAgent(policy.weights())
     found: dict[str, float] = {}
-    for name in ("standard", "bhoos") if "bhoos" in config.rules else (next(iter(config.rules)),):
+    both = [name for name in ("standard", "bhoos") if name in config.rules]
+    for name in both or [next(iter(config.rules))]:
         figures = challenged(config, agent, "rule_based", name, deals, seed)
         found |= {
             f"{name}_gain": figures.gain.mean,
             f"{name}_low": figures.gain.low,
+            f"{name}_high": figures.gain.high,
             f"{name}_bid": figures.figures.bid.mean,
             f"{name}_made": figures.figures.made.mean,
         }
@@ -861,11 +920,15 @@ def evaluate(config: Config, policy: Policy, deals: int, seed: int) -> dict[str,
 def against_past(learner: Learner) -> dict[str, float]:
     """The gain over three of each of some past selves: the first, the middle and the last."""
     c, past, found = learner.config, learner.past, {}
-    for k in sorted({0, len(past) // 2, len(past) - 1}) if past else []:
+    chosen = {0: "first"} if past else {}
+    if past:
+        chosen.setdefault(len(past) - 1, "last")
+        chosen.setdefault(len(past) // 2, "middle")
+    for k, name in chosen.items():
         now, old = (NeuralAgent(each.weights()) for each in (learner.policy, learner.recall(past[k])))
         deals = c.evaluate_deals // 2
         figures = challenged(c, now, old, next(iter(c.rules)), deals, c.evaluate_seed)
-        found |= {f"past_{k}_gain": figures.gain.mean, f"past_{k}_high": figures.gain.high}
+        found |= {f"past_{name}_gain": figures.gain.mean, f"past_{name}_high": figures.gain.high}
     return found
 
 
@@ -927,13 +990,8 @@ def iterate(learner: Learner, collector: Collector) -> dict[str, float]:
         past = fast(learner.recall(learner.past[rng.integers(len(learner.past))]))
     rollout = collector.play(learner.player(), past, c.seed * 1_000_000_007 + learner.iteration)
     row = learner.learn(rollout)
-    before = learner.decisions
     learner.iteration += 1
     learner.decisions += rollout.decisions
-    if crosses(before, learner.decisions, c.past_every):
-        learner.past.append(learner.remember())
-        if len(learner.past) > c.past_most:  # the first, the clone, stays
-            del learner.past[1]
     seconds = time.perf_counter() - start
     row |= {"collect_seconds": rollout.seconds, "decisions_per_second": rollout.decisions / seconds}
     return {"iteration": learner.iteration, "decisions": learner.decisions} | row
@@ -956,8 +1014,16 @@ def train(
         evaluate: figures of (config, policy, deals, seed).
     """
     folder.mkdir(parents=True, exist_ok=True)
-    learner, collector = learner(config), collector(config)
+    claim(config, folder)
+    learner, collector, log = learner(config), collector(config), Log(folder)
     checkpoint = folder / "checkpoint.pt"
+
+    def keep() -> None:
+        log.write(learner.history)
+        card = {"config": dataclasses.asdict(config), "last": learner.history[-1]}
+        save_weights(learner.policy.weights(), folder / "weights", card)
+        learner.save(checkpoint)
+
     if checkpoint.exists():
         learner.load(checkpoint)
     else:
@@ -966,9 +1032,7 @@ def train(
         found = evaluate(config, learner.policy, config.evaluate_deals, config.evaluate_seed)
         learner.minutes = (time.perf_counter() - start) / 60
         learner.history.append({"iteration": 0, "decisions": 0, "minutes": learner.minutes} | found)
-        learner.save(checkpoint)
-        save_weights(learner.policy.weights(), folder / "weights")
-    log = Log(folder)
+        keep()
     bar = tqdm(
         total=config.decisions,
         initial=learner.decisions,
@@ -987,18 +1051,34 @@ def train(
             row |= evaluate(config, learner.policy, config.evaluate_deals, config.evaluate_seed)
             row |= against_past(learner)
             tqdm.write(" ".join(f"{k}={v:.3f}" for k, v in row.items() if "gain" in k or "low" in k))
+        if crosses(before, learner.decisions, config.past_every):
+            learner.past.append(learner.remember())
+            if len(learner.past) > config.past_most:  # the first, the clone, stays
+                del learner.past[1]
         learner.minutes += (time.perf_counter() - start) / 60
         row["minutes"] = learner.minutes
         learner.history.append(row)
         bar.update(learner.decisions - before)
         bar.set_postfix({k: f"{row[k]:.3g}" for k in ("points", "bid", "made", "explained") if k in row})
         if evaluated or learner.iteration % 20 == 0:
-            log.write(learner.history)
-            learner.save(checkpoint)
-            save_weights(learner.policy.weights(), folder / "weights")
+            keep()
     bar.close()
     log.close()
     return learner
+
+
+def claim(config: Config, folder: Path) -> None:
+    """Write what a run is made of into its folder, or refuse one where another run's files lie."""
+    path = folder / "config.json"
+    told = dataclasses.asdict(config) | {"inputs": inputs_digest()}
+    for free in ("decisions", "threads"):
+        del told[free]
+    if not path.exists():
+        path.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    changed = [name for name in told if kept.get(name) != told[name]]
+    if changed:
+        raise SystemExit(f"{folder} is of a run with other {', '.join(changed)}: choose another --out")
 
 
 def crosses(before: int, after: int, every: int) -> bool:

@@ -29,7 +29,7 @@ def small_definition(folder: Path, **changes: Any) -> Iterator[None]:
     told = json.loads((Path(definition.__file__).parent / "bench_v1.json").read_text("utf-8"))
     told |= {
         "rules": {preset: told["rules"][preset] for preset in PRESETS},
-        "fields": {"F0": "rule_based", "F1": "lowest", "F2": None},
+        "fields": {"F0": "rule_based", "F1": "lowest"},
         "mix": {"always": ["rule_based", "lowest"], "filled_up_by": ["low_bid", "uniform"]},
         "versions": {name: AGENT_VERSIONS[name] for name in ("rule_based", "lowest")},
         "sizes": {

@@ -39,6 +39,12 @@ def renamed_cards(naming: tuple[int, ...]) -> list[int]:
     return [13 * (*naming, 3)[card // 13] + card % 13 for card in range(52)]
 
 
+def ranked(places: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
+    """[K, 52] which card stands in each place by suit and rank, from the ``places`` of K inputs."""
+    suits = places[:, :52:13].astype(np.int64) // 13
+    return (13 * suits[:, :, None] + np.arange(13)).reshape(len(places), 52)
+
+
 def renamed_set(cards: int, naming: tuple[int, ...]) -> int:
     """A set of cards (bit c for card c) under other names."""
     new = renamed_cards(naming)

@@ -65,9 +65,8 @@ def chances_of(view: View, by_card: Chances) -> dict[tuple[int, int], float]:
     seats = [(view.viewer + i) % 4 for i in (1, 2, 3)]
     found = {}
     for card in range(52):
-        kept = {
-            seat: max(by_card[card, i], FLOOR) for i, seat in enumerate(seats) if card in view.may_hold(seat)
-        }
+        told = {seat: by_card[card, i] for i, seat in enumerate(seats) if card in view.may_hold(seat)}
+        kept = {seat: max(chance / max(told.values()), FLOOR) for seat, chance in told.items()}
         found |= {(card, seat): chance / sum(kept.values()) for seat, chance in kept.items()}
     return found
 

@@ -20,11 +20,12 @@ import torch
 
 from agents import positions
 from callbreak_env import PRESETS
-from callbreak_env.agents.inputs import INPUTS, action_places, encode_inputs
+from callbreak_env.agents.inputs import INPUTS, encode_inputs
 from callbreak_env.agents.network import BELIEF_OUTPUTS, new_memory
 from callbreak_env.agents.neural import load_weights
 from callbreak_env.agents.neural_search import believe
 from learners import Amount
+from networks import ranked
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
@@ -75,10 +76,10 @@ def test_the_package_asks_it_as_it_was_trained(amount: Amount) -> None:
     with torch.no_grad():
         logits = network.holders(network.features(torch.from_numpy(inputs.rows)))
     wanted = logits.numpy().reshape(-1, 3, 52)
-    weights, places = network.weights(), action_places(inputs.orders)
+    weights, cards = network.weights(), ranked(inputs.places)
     memory, by_card = new_memory(weights), np.empty((52, 3))
     for k in range(len(tables)):
-        memory.row[:], memory.order[:] = inputs.rows[k], inputs.orders[k]
+        memory.row[:], memory.order[:] = inputs.rows[k], cards[k, :39:13] // 13
         believe(weights, memory, memory.units, np.empty(BELIEF_OUTPUTS, np.float32), by_card)
         expected = np.exp(wanted[k] - wanted[k].max(0))
-        assert by_card[places[k, :52]] == pytest.approx(expected.T, rel=1e-3, abs=1e-5)
+        assert by_card[cards[k]] == pytest.approx(expected.T, rel=1e-3, abs=1e-5)

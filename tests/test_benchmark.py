@@ -54,13 +54,13 @@ def test_the_deals_of_v1_are_pinned() -> None:
         "standard": 10_000,
         "headline": 50_000,
     }
-    assert the.fields == {"F0": "rule_based", "F1": "pimc", "F2": None}
+    assert the.fields == {"F0": "rule_based", "F1": "pimc", "F2": "neural"}
 
 
 def test_the_package_is_that_of_the_definition() -> None:
     the = definition()
     the.check()
-    references = {name for name in the.fields.values() if name} | {*the.mix[0], *the.mix[1]}
+    references = {*the.fields.values(), *the.mix[0], *the.mix[1]}
     assert the.versions.keys() == references
     assert the.expectations.keys() == the.rules.keys()
     assert all(each.seed != the.seed for each in the.expectations.values())

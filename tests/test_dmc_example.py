@@ -20,7 +20,7 @@ import ppo_selfplay as ppo
 import torch
 
 from callbreak_env.agents.inputs import INPUTS
-from callbreak_env.agents.neural import neural_agent
+from callbreak_env.agents.neural import NeuralAgent, load_weights
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 compiled_only = pytest.mark.skipif(not JIT, reason="minutes without compiled kernels")
@@ -48,7 +48,7 @@ def test_the_smoke_run_learns(tmp_path: Path) -> None:
     assert last["explained"] > 0.25, "of the variance of the points"
     assert (tmp_path / "history.csv").read_text().count("\n") == len(learner.history) + 1
     # The exported network, as the package runs it, does what has the highest value.
-    agent = neural_agent("neural", str(tmp_path / "weights"))
+    agent = NeuralAgent(load_weights(tmp_path / "weights"))
     collector = dmc.Collector(tiny(tables=64, odd_bids=0.0))
     turn, same = collector.tables.reset(5), []
     while (turn.seat >= 0).any():

@@ -13,12 +13,13 @@ from callbreak_env import PRESETS, Rules, make_agent
 from callbreak_env.agents import inputs as inputs_module
 from callbreak_env.agents.inputs import (
     BITS,
+    CHANCES,
     HIDDEN,
     INPUTS,
     ONE_HOTS,
+    OWN_PLANES,
     PLANES,
     SCALES,
-    action_places,
     encode_inputs,
     input_rows,
     inputs_digest,
@@ -62,7 +63,7 @@ RULE_NAMES = (
     "beat_when_trumped",
     "undertrump",
 )
-USUAL = slice(52 * PLANES.index("rule_based"), 52 * PLANES.index("rule_based") + 52)
+USUAL = slice(52 * OWN_PLANES.index("rule_based"), 52 * OWN_PLANES.index("rule_based") + 52)
 
 
 # Right, by plain Python
@@ -151,8 +152,31 @@ def may_beat(view: View, seat: int, card: int, unseen: set[int]) -> bool:
     return card // 13 != view.trump and void and may_hold(view, seat, unseen, view.trump) > 0
 
 
+def higher(card: int, cards: set[int]) -> list[int]:
+    """The cards of its suit that are higher."""
+    return [other for other in cards if other // 13 == card // 13 and other > card]
+
+
+def passed_over(
+    tricks: list[list[tuple[int, int]]], seat: int, unseen: set[int]
+) -> tuple[set[int], set[int]]:
+    """Unseen cards that a seat could have played to tricks as well as those that it did: lower, and higher.
+
+    They lie on the same side of the highest card of their suit that was in the trick.
+    """
+    lower, higher = set(), set()
+    for trick in tricks:
+        for i, (who, card) in enumerate(trick):
+            if who == seat and i > 0:
+                top = max((c for _, c in trick[:i] if c // 13 == card // 13), default=-1)
+                like = {c for c in unseen if c // 13 == card // 13 and (c > top) == (card > top)}
+                lower |= {c for c in like if c < card}
+                higher |= {c for c in like if c > card}
+    return lower, higher
+
+
 def by_hand(tables: Tables, rules: Rules) -> tuple[list[int], list[int]]:
-    """The row of a table [1], and the order of its plain suits."""
+    """The row of a table [1], and which card stands in each place."""
     own = int(tables["seat"][0])
     view = View(tables, rules, own)
     seats = [(own + i) % 4 for i in range(4)]
@@ -160,29 +184,46 @@ def by_hand(tables: Tables, rules: Rules) -> tuple[list[int], list[int]]:
     usual = make_agent("rule_based").act(view)
     hand = set(view.hand)
     unseen = set(range(52)) - hand - {card for _, card in view.plays}
-    above = {c: len([u for u in unseen if u // 13 == c // 13 and u > c]) for c in hand}
+    above = {card: len(higher(card, unseen)) for card in hand}
+    below = {card: len([u for u in unseen if u // 13 == card // 13]) - above[card] for card in hand}
     trick = dict(view.trick)
     winning = set() if bidding else would_win(tables, rules, view)
     chances = {} if view.trump is None else {card: stays(view, rules, card, unseen) for card in winning}
-    planes: dict[str, set[int]] = {
-        "hand": hand,
+    own_planes: dict[str, set[int]] = {
         "legal": set() if bidding else set(view.legal_actions()),
         "would_win": winning,
-        "half": {card for card, chance in chances.items() if chance >= 0.5},
-        "likely": {card for card, chance in chances.items() if chance >= 0.8},
-        "sure": {card for card, chance in chances.items() if chance == 1},
-        "master": {card for card in hand if above[card] == 0},
-        "second": {card for card in hand if above[card] == 1},
+        "equal": {c for c in hand if any(above[c] == above[other] for other in higher(c, hand))},
         "rule_based": set() if bidding else {usual},
     }
-    for i, seat in enumerate(seats):
+    for least in CHANCES:
+        own_planes[f"wins_{least}"] = {card for card, chance in chances.items() if chance >= least - 1e-12}
+    for i in range(5):
+        own_planes[f"above_{i}"] = {card for card in hand if min(above[card], 4) == i}
+    for i in range(2):
+        own_planes[f"below_{i}"] = {card for card in hand if below[card] == i}
+    planes = {
+        "hand": hand,
+        "trick": set(trick.values()),
+        "left": {13 * (card // 13) + len(higher(card, hand | unseen)) for card in hand},
+    }
+    tricks = [view.plays[i : i + len(view.active)] for i in range(0, len(view.plays), len(view.active))]
+    for i, seat in enumerate(seats[1:], 1):
         planes[f"played_{i}"] = {card for who, card in view.plays if who == seat}
-        if i > 0:
-            planes[f"trick_{i}"] = {trick[seat]} if seat in trick else set()
-            planes[f"may_hold_{i}"] = set(view.may_hold(seat))
-            planes[f"beaten_by_{i}"] = {card for card in hand if may_beat(view, seat, card, unseen)}
-    order = suit_order(view)
-    suits = [*order, 3]  # by place
+        planes[f"led_{i}"] = {one[0][1] for one in tricks if one[0][0] == seat}
+        planes[f"off_{i}"] = {
+            card for one in tricks for who, card in one if who == seat and card // 13 != one[0][1] // 13
+        }
+        planes[f"lower_{i}"], planes[f"higher_{i}"] = passed_over(tricks, seat, unseen)
+        planes[f"may_hold_{i}"] = set(view.may_hold(seat))
+        own_planes[f"beaten_by_{i}"] = {card for card in hand if may_beat(view, seat, card, unseen)}
+    suits = [*suit_order(view), 3]  # by place
+    places = [
+        card
+        for suit in suits
+        for held in (True, False)
+        for card in range(13 * suit + 12, 13 * suit - 1, -1)
+        if (card in hand) == held
+    ]
     bids, won = [view.bids[seat] or 0 for seat in seats], [view.tricks_won[seat] for seat in seats]
     winner = trick_winner(view)
 
@@ -198,6 +239,7 @@ def by_hand(tables: Tables, rules: Rules) -> tuple[list[int], list[int]]:
         "needs": one_of(14, *(max(0, bid - had) for bid, had in zip(bids, won, strict=True))),
         "unseen": one_of(14, *(len([c for c in unseen if c // 13 == suit]) for suit in suits)),
         "held": one_of(14, *(len([c for c in hand if c // 13 == suit]) for suit in suits)),
+        "void": [int(may_hold(view, seat, unseen, suit) == 0) for seat in seats[1:] for suit in suits],
         "rule_based_bid": one_of(14, usual - 51 if bidding else None),
         "trick_number": one_of(14, view.trick_no),
         "in_trick": one_of(4, len(trick)),
@@ -207,12 +249,13 @@ def by_hand(tables: Tables, rules: Rules) -> tuple[list[int], list[int]]:
         "trump": one_of(5, place(view.trump)),
         "led_suit": one_of(5, place(view.trick[0][1] // 13 if trick else None)),
     }
-    row = [int(13 * suit + rank in planes[name]) for name in PLANES for suit in suits for rank in range(13)]
+    row = [int(card in own_planes[name]) for name in OWN_PLANES for card in places]
+    row += [int(13 * suit + rank in planes[name]) for name in PLANES for suit in suits for rank in range(13)]
     for name, size in ONE_HOTS:
         assert len(hots[name]) == size
         row += hots[name]
-    told = {**rules.to_dict(), "first_led": rules.trump == "first_led", "shared": rules.tie == "shared"}
-    return row + [int(told[name] or 0) for name in RULE_NAMES], order
+    told = {**rules.to_dict(), "first_led": rules.trump == "first_led", "shared": 0}
+    return row + [int(told[name] or 0) for name in RULE_NAMES], places
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -225,13 +268,13 @@ def test_every_input_is_what_its_name_says(name: str, amount: Amount) -> None:
     found = encode_inputs(tables, rules)
     assert (found.rows.dtype, found.rows.shape) == (np.int8, (len(tables), INPUTS))
     for k in range(len(tables)):
-        row, order = by_hand(tables[k : k + 1], rules)
-        assert found.orders[k].tolist() == order
+        row, places = by_hand(tables[k : k + 1], rules)
+        assert found.places[k].tolist() == [*places, *range(52, 65)]
         differ = [at for at in range(INPUTS) if found.rows[k, at] != row[at]]
         assert differ == [], f"position {k}"
     assert set(np.unique(found.rows[:, :BITS])) == {0, 1}
     if JIT:  # every plane has a card somewhere
-        assert found.rows[:, : 52 * len(PLANES)].reshape(len(tables), -1, 52).any((0, 2)).all()
+        assert found.rows[:, : 52 * len(OWN_PLANES + PLANES)].reshape(len(tables), -1, 52).any((0, 2)).all()
     dirty = [np.full_like(array, 7) for array in found]
     input_rows(0, len(tables), tables, rules_record(rules), *dirty)
     for one, other in zip(dirty, found, strict=True):
@@ -243,20 +286,13 @@ def test_legal_actions_have_the_names_of_the_places(name: str, amount: Amount) -
     rules = RULES[name]
     tables = positions(rules, amount(100, no_jit=6), seed=22)
     found = encode_inputs(tables, rules)
-    places = action_places(found.orders)
+    places = found.places
     assert (np.sort(places, axis=1) == np.arange(65)).all()
-    assert (places[:, 39:] == np.arange(39, 65)).all()
     masks = [View(tables[k : k + 1], rules, int(s)).legal_mask() for k, s in enumerate(tables["seat"])]
     assert np.take_along_axis(np.array(masks), places, 1).tolist() == found.legal.tolist()
     cards = tables["phase"] != 0
-    legal_plane = 52 * PLANES.index("legal")
+    legal_plane = 52 * OWN_PLANES.index("legal")
     assert (found.legal[cards, :52] == found.rows[cards, legal_plane : legal_plane + 52]).all()
-    for k, order in enumerate(found.orders.tolist()):
-        assert places[k, [0, 13 + 5, 26 + 12]].tolist() == [
-            13 * order[0],
-            13 * order[1] + 5,
-            13 * order[2] + 12,
-        ]
     if JIT:
         back = [int(p[place]) for p, place in zip(places, found.legal.argmax(1), strict=True)]
         assert legal_at(tables, rules, np.array(back)).all()
@@ -269,9 +305,9 @@ def test_hidden_hands_come_last_and_only_where_asked_for(amount: Amount) -> None
         plain, told = encode_inputs(tables, rules), encode_inputs(tables, rules, hidden=True)
         assert told.rows.shape == (len(tables), INPUTS + HIDDEN)
         assert told.rows[:, :INPUTS].tolist() == plain.rows.tolist()
-        assert told.orders.tolist() == plain.orders.tolist()
+        assert told.places.tolist() == plain.places.tolist()
         for k, seat in enumerate(tables["seat"].tolist()):
-            suits = [*plain.orders[k].tolist(), 3]
+            suits = (plain.places[k, :52:13] // 13).tolist()
             expected = [
                 int(13 * suit + rank in members(tables["hands"][k, (seat + i) % 4]))
                 for i in (1, 2, 3)
@@ -284,7 +320,7 @@ def test_hidden_hands_come_last_and_only_where_asked_for(amount: Amount) -> None
             again = encode_inputs(changed, rules, hidden=True)
             assert again.rows[:, :INPUTS].tobytes() == plain.rows.tobytes()
             assert again.legal.tobytes() == plain.legal.tobytes()
-            assert again.orders.tobytes() == plain.orders.tobytes()
+            assert again.places.tobytes() == plain.places.tobytes()
             assert (again.rows[:, INPUTS:] != told.rows[:, INPUTS:]).any()
 
 
@@ -324,9 +360,7 @@ def test_a_row_is_the_same_in_all_namings(name: str, naming: tuple[int, ...], am
     assert found.legal.tolist() == expected.legal.tolist()
     told = ~has_alike(tables)
     assert told.mean() > 0.9 or not JIT
-    assert found.orders[told].tolist() == np.array(naming)[expected.orders[told]].tolist()
-    places, now = action_places(expected.orders[told]), action_places(found.orders[told])
-    assert now.tolist() == as_called_now(places, naming).tolist()
+    assert found.places[told].tolist() == as_called_now(expected.places[told], naming).tolist()
 
 
 def order_of(tables: Tables, viewer: int = 0) -> list[int]:
@@ -421,13 +455,15 @@ def test_the_digest_tells_other_inputs_apart(monkeypatch: pytest.MonkeyPatch) ->
     digests = {inputs_digest()}
     for name, value in (
         ("INPUTS_VERSION", inputs_module.INPUTS_VERSION + 1),
+        ("OWN_PLANES", OWN_PLANES[::-1]),
         ("PLANES", PLANES[::-1]),
         ("ONE_HOTS", ONE_HOTS[:-1]),
         ("SCALES", SCALES * 2),
+        ("PARAMETERS", inputs_module.PARAMETERS + 1),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(inputs_module, name, value)
             digests.add(inputs_digest())
-    assert len(digests) == 5
+    assert len(digests) == 7
     assert {len(digest) for digest in digests} == {16}
     assert inputs_digest() in digests

@@ -10,7 +10,7 @@ import pytest
 
 from agents import positions
 from callbreak_env import PRESETS
-from callbreak_env.agents.inputs import INPUTS, action_places, encode_inputs
+from callbreak_env.agents.inputs import INPUTS, encode_inputs
 from callbreak_env.agents.network import OUTPUTS, Weights, ask, check_weights, forward, new_memory
 from callbreak_env.engine._jit import add_product
 from callbreak_env.engine.legality import legal_word
@@ -77,7 +77,7 @@ def test_what_is_asked_at_a_table_has_its_names(preset: str, amount: Amount) -> 
     rules, weights = PRESETS[preset], network(20, 2)
     tables = positions(rules, amount(40, no_jit=5), seed=10)
     inputs = encode_inputs(tables, rules)
-    told, places = asked(inputs.rows, weights), action_places(inputs.orders)
+    told, places = asked(inputs.rows, weights), inputs.places
     record, memory = rules_record(rules)[0], new_memory(weights)
     for array in memory:
         array[:] = 7

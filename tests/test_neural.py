@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import importlib.util
 import io
 import json
 import pickle
@@ -28,9 +27,10 @@ from agents import (
 )
 from callbreak_env import PRESETS, Match, make_agent
 from callbreak_env.agents import neural
-from callbreak_env.agents.inputs import action_places, encode_inputs, inputs_digest
+from callbreak_env.agents.inputs import inputs_digest
 from callbreak_env.agents.network import BELIEF_OUTPUTS, OUTPUTS, Weights, check_weights
 from callbreak_env.agents.neural import NeuralAgent, load_weights, released_weights, save_weights
+from callbreak_env.agents.neural_search import NeuralSearchAgent
 from callbreak_env.envs.single import CallBreakEnv
 from callbreak_env.envs.vector import CallBreakVectorEnv
 from callbreak_env.policy import AGENT_VERSIONS, agent_names
@@ -144,48 +144,6 @@ def test_asked_out_of_turn_it_says_so() -> None:
     match = Match("single_deal", seed=1, dealer=3)
     with pytest.raises(ValueError, match="seat 1 is not to act"):
         AGENT.act(match.view(1))
-
-
-@pytest.fixture(scope="module")
-def trainer() -> Any:
-    """``examples/ppo_selfplay.py``, where there is torch."""
-    pytest.importorskip("torch")
-    found = importlib.util.spec_from_file_location("ppo_selfplay", ROOT / "examples" / "ppo_selfplay.py")
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    sys.modules["ppo_selfplay"] = module
-    found.loader.exec_module(module)
-    return module
-
-
-def test_it_says_what_the_trained_network_says(trainer: Any, tmp_path: Path, amount: Amount) -> None:
-    """In torch, of the same rows, with the weights as they were before they were stored as float16."""
-    import torch
-
-    torch.manual_seed(1)
-    policy = trainer.Policy(24, 2)
-    with torch.no_grad():
-        for parameter in policy.parameters():
-            if parameter.ndim == 1:
-                parameter.normal_(0, 0.3)
-        for head in (policy.play, policy.bid, policy.tricks):
-            head.weight.normal_(0, 0.2)
-    save_weights(policy.weights(), tmp_path / "net")
-    agent = make_agent(f"neural:weights={tmp_path / 'net'}")
-    assert isinstance(agent, NeuralAgent)
-    rules = PRESETS["bhoos"]
-    tables = positions(rules, amount(40, no_jit=4), seed=2)
-    inputs = encode_inputs(tables, rules)
-    with torch.no_grad():
-        actions, tricks = policy(torch.from_numpy(inputs.rows))
-    named = np.empty((len(tables), 65), np.float32)
-    np.put_along_axis(named, action_places(inputs.orders), actions.numpy(), 1)
-    found = agent.outputs(tables, rules)
-    legal = np.isfinite(found[:, :65])
-    assert named[legal].std() > 0.3
-    assert np.abs(found[:, :65] - named)[legal].max() < 2e-3
-    assert np.abs(found[:, 65:] - tricks.numpy()).max() < 2e-3
 
 
 # Weights and their files
@@ -362,11 +320,25 @@ def test_it_is_registered() -> None:
     assert "neural" in agent_names()
     assert AGENT_VERSIONS["neural"] >= 1
     agent = make_agent("neural")
-    assert isinstance(agent, NeuralAgent)
+    assert isinstance(agent, NeuralSearchAgent)
     assert agent.name == "neural"
     assert agent.weights is released_weights()
-    with pytest.raises(ValueError, match="has no option 'deals': its options are weights"):
-        make_agent("neural:deals=3")
+    assert agent.beliefs is None
+    assert agent.play_prior == 0.1
+    fields = ("bid_worlds", "play_worlds", "last", "draws")
+    assert [int(agent.settings[field][0]) for field in fields] == [0, 24, 8, 1]
+    agent = make_agent("neural:play=7,last=3,play_prior=2")
+    assert isinstance(agent, NeuralSearchAgent)
+    assert agent.play_prior == 2
+    assert [int(agent.settings[field][0]) for field in fields] == [0, 7, 3, 1]
+    for options, message in (
+        ("deals=3", "has no option 'deals': its options are play, last, play_prior, weights"),
+        ("last=14", "last must be at most 13, not 14"),
+        ("play=-1", "play must be at least 0, not -1"),
+        ("play_prior=nan", "play_prior must be"),
+    ):
+        with pytest.raises(ValueError, match=f"^agent 'neural:{options}'.*{message}"):
+            make_agent(f"neural:{options}")
 
 
 def test_it_needs_no_torch() -> None:

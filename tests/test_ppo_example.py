@@ -21,8 +21,11 @@ import ppo_selfplay as ppo
 import torch
 
 from agents import positions
-from callbreak_env.agents.inputs import BITS, INPUTS, action_places, encode_inputs
+from callbreak_env import make_agent
+from callbreak_env.agents.inputs import BITS, INPUTS, encode_inputs
 from callbreak_env.agents.neural import NeuralAgent, load_weights, save_weights
+from callbreak_env.agents.neural_search import NeuralSearchAgent
+from learners import Amount
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 compiled_only = pytest.mark.skipif(not JIT, reason="minutes without compiled kernels")
@@ -144,17 +147,21 @@ def test_a_stopped_run_goes_on_exactly(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(whole.past) == 3
     assert without_times(whole.history) == without_times(later.history)
     assert len(whole.history) == 10, "the first is of the clone"
-    assert {"standard_gain", "past_0_gain"} <= whole.history[4].keys()
-    assert whole.history[4].keys() == whole.history[-1].keys()
+    assert {"standard_gain", "standard_high", "past_first_gain"} <= whole.history[4].keys()
+    assert whole.history[4].keys() < whole.history[-1].keys(), "there is a middle one by then"
     for name in ("weights.npz", "clone.npz"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "part" / name).read_bytes()
 
 
-def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
-    ppo.Learner(tiny()).save(tmp_path / "checkpoint.pt")
-    ppo.Learner(tiny(decisions=5, threads=2)).load(tmp_path / "checkpoint.pt")
+def test_the_folder_of_another_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Already where its lessons are all that it has made."""
+    ppo.claim(tiny(), tmp_path)
+    ppo.claim(tiny(decisions=5, threads=2), tmp_path)
     with pytest.raises(SystemExit, match="of a run with other lr, clip: choose another --out"):
-        ppo.Learner(tiny(clip=0.1, lr=1.0)).load(tmp_path / "checkpoint.pt")
+        ppo.train(tiny(clip=0.1, lr=1.0), tmp_path)
+    monkeypatch.setattr(ppo, "inputs_digest", lambda: "other")
+    with pytest.raises(SystemExit, match="of a run with other inputs: choose another --out"):
+        ppo.claim(tiny(), tmp_path)
 
 
 # --- parts of self-play ---
@@ -276,8 +283,103 @@ def test_shares_are_whole_and_sum_up() -> None:
 # --- the clone ---
 
 
-def lessons(folder: Path, values: np.ndarray, legal: np.ndarray, hint: np.ndarray) -> ppo.Lessons:
-    """Lessons as files hold them, of rows that say nothing but ``hint``, in their first slot."""
+@pytest.mark.parametrize("where", ["teacher", "own", "endings"])
+def test_a_lesson_says_what_the_teacher_says_of_its_positions(where: str, amount: Amount) -> None:
+    """And how many tricks their seat has at the end; of a seat's decisions, each is there once."""
+    config = tiny(rules={"standard": 0.5, "bhoos": 0.5}, against_past=0.0, against_rule_based=0.5)
+    tables = ppo.Tables(config.rules, amount(24, no_jit=2))
+    one = ppo.Round(lessons=1, teacher=TEACHER, where=where)
+    lesson = ppo.one_lesson(config, one, tables, 3, lively(16, 2))
+    records, kinds, seats = lesson["tables"], lesson["kind"], lesson["tables"]["seat"]
+    for kind, rules in enumerate(tables.rules):
+        here = kinds == kind
+        said = make_agent(TEACHER).action_values(records[here], rules)
+        assert np.array_equal(lesson["values"][here], said.astype(np.float16), equal_nan=True)
+    tricks: dict[tuple[int, int, int], set[int]] = {}
+    for record, kind, seat, won in zip(records, kinds, seats, lesson["tricks"], strict=True):
+        assert won >= record["tricks_won"][seat]
+        tricks.setdefault((int(kind), int(record["match"]), int(seat)), set()).add(int(won))
+    assert all(len(each) == 1 for each in tricks.values())
+    assert len(np.unique([record.tobytes() for record in records])) == len(records)
+    labelled = {(kind, match, seat) for kind, match, seat in tricks}
+    if where == "own":
+        who = ppo.players(config, len(tables.kind), np.random.default_rng(3), past=False)
+        own = {
+            (kind, table - part.start, seat)
+            for kind, part in enumerate(tables.parts)
+            for table in range(part.start, part.stop)
+            for seat in range(4)
+            if who[table, seat] == ppo.CURRENT
+        }
+        assert labelled == own
+    else:
+        assert len(labelled) > 0.9 * 4 * len(tables.kind) or not JIT
+    left = 13 - records["trick_no"]
+    assert (left.max() == 7) if where == "endings" else (left.max() == 13)
+    assert left.min() <= 3
+
+
+def test_a_lesson_of_a_search_is_of_the_network_that_learns(tmp_path: Path) -> None:
+    """Expert iteration; seats of which such a teacher says nothing do what the network would."""
+    policy = lively(16, 2)
+    save_weights(ppo.Policy(16, 2).weights(), tmp_path / "other")
+    spec = f"neural_search:play=1,draws=1,play_prior=5,weights={tmp_path / 'other'}"
+    config = tiny(rules={"bhoos": 1.0}, against_past=0.0, against_rule_based=0.0, odd_bids=0.0)
+    tables = ppo.Tables(config.rules, 2)
+    lesson = ppo.one_lesson(config, ppo.Round(lessons=1, teacher=spec, where="own"), tables, 3, policy)
+    searcher = make_agent(spec)
+    assert isinstance(searcher, NeuralSearchAgent)
+    searcher.weights = policy.weights()
+    said = searcher.action_values(lesson["tables"], tables.rules[0])
+    assert np.array_equal(lesson["values"], said.astype(np.float16), equal_nan=True)
+    assert (lesson["tables"]["phase"] == 1).all(), "it searches for no bid"
+    bids = lesson["tables"]["bids"][-1]
+    assert bids.tolist() != rule_based_bids(tables, 3), "nor does anybody bid for the network"
+
+
+def rule_based_bids(tables: ppo.Tables, seed: int) -> list[int]:
+    """What they bid at the last table where all are rule-based."""
+    turn, usual = tables.reset(seed), make_agent("rule_based")
+    while (tables.field("phase") == 0).all():
+        turn = tables.step(tables.act(usual, np.arange(len(turn.seat))))
+    return list(tables.field("bids")[-1].tolist())
+
+
+def test_other_rules_have_other_deals() -> None:
+    tables = ppo.Tables({"standard": 0.5, "bhoos": 0.5}, 8)
+    tables.reset(1)
+    assert len(np.unique(tables.field("hands")[:, 0])) == 8
+
+
+def test_what_is_read_is_what_the_network_is_given(tmp_path: Path, amount: Amount) -> None:
+    """Of each kind of rules by these, values by place, tricks beside them."""
+    config = tiny(rules={"standard": 0.5, "no_trump": 0.5})
+    rules = [ppo.deal_rules(name) for name in config.rules]
+    records = [positions(one, amount(30, no_jit=3), seed=k) for k, one in enumerate(rules)]
+    kinds = np.repeat([0, 1], [len(part) for part in records]).astype(np.int8)
+    values = np.random.default_rng(1).random((len(kinds), 65)).astype(np.float16)
+    tricks = np.arange(len(kinds), dtype=np.int8) % 14
+    given = {"kind": kinds, "values": values, "tricks": tricks}
+    order = np.random.default_rng(2).permutation(len(kinds))
+    for number, part in enumerate(np.array_split(order, 2)):
+        tables = ppo.as_bytes(np.concatenate(records)[part])
+        np.savez(tmp_path / f"{number}.npz", tables=tables, **{k: v[part] for k, v in given.items()})
+    lessons = ppo.read_lessons(config, [tmp_path / "0.npz", tmp_path / "1.npz"])
+    assert len(lessons) == len(kinds)
+    rows, legal, filled, told = lessons.batch(np.arange(len(lessons)))
+    expected = set()
+    for kind, one in enumerate(rules):
+        here = kinds == kind
+        inputs = encode_inputs(np.concatenate(records)[here], one)
+        placed = np.take_along_axis(values[here], inputs.places, 1).astype(np.float32)
+        parts = (inputs.rows, inputs.legal > 0, placed, tricks[here].astype(np.int64))
+        expected |= {tuple(a[k].tobytes() for a in parts) for k in range(here.sum())}
+    found = (rows, legal, filled, told)
+    assert {tuple(a[k].numpy().tobytes() for a in found) for k in range(len(lessons))} == expected
+
+
+def lessons(values: np.ndarray, legal: np.ndarray, hint: np.ndarray) -> ppo.Lessons:
+    """Lessons of rows that say nothing but ``hint``, in their first slot."""
     rng = np.random.default_rng(8)
     rows = np.zeros((len(values), BITS), np.uint8)
     rows[:, 100:140] = rng.integers(2, size=(len(rows), 40))
@@ -290,11 +392,10 @@ def lessons(folder: Path, values: np.ndarray, legal: np.ndarray, hint: np.ndarra
         "values": values.astype(np.float16),
         "tricks": np.full(len(values), 3, np.int8),
     }
-    np.savez(folder / "00000.npz", **arrays)
-    return ppo.Lessons([folder / "00000.npz"])
+    return ppo.Lessons(arrays)
 
 
-def test_study_by_value_averages_noise_out(tmp_path: Path) -> None:
+def test_study_by_value_averages_noise_out() -> None:
     """One of two cards seems better by a little more often than not, and is worse by more the other times."""
     rng = np.random.default_rng(5)
     count = 8192
@@ -303,7 +404,7 @@ def test_study_by_value_averages_noise_out(tmp_path: Path) -> None:
     values = np.full((count, 65), np.nan)
     values[np.arange(count), 10 + hint] = noise
     values[np.arange(count), 11 - hint] = 0.0
-    taught = lessons(tmp_path, values, ~np.isnan(values), hint)
+    taught = lessons(values, ~np.isnan(values), hint)
     config = tiny(minibatch=256, clone_lr=1e-2, value_lr=1e-2)
     torch.manual_seed(0)
     policy = ppo.Policy(16, 1)
@@ -322,11 +423,11 @@ def test_study_by_value_averages_noise_out(tmp_path: Path) -> None:
     assert (tricks == 3).all()
 
 
-def test_bids_that_were_not_tried_are_worth_less(tmp_path: Path) -> None:
+def test_bids_that_were_not_tried_are_worth_less() -> None:
     values, legal = np.full((1, 65), np.nan), np.zeros((1, 65), bool)
     legal[0, 53:] = True
     values[0, 54:57] = 1.0, 2.0, 1.5
-    rows, found, filled, tricks = lessons(tmp_path, values, legal, np.ones(1)).batch(np.array([0]))
+    rows, found, filled, tricks = lessons(values, legal, np.ones(1)).batch(np.array([0]))
     assert rows.shape == (1, INPUTS)
     assert rows[0, 0] == 1
     assert torch.equal(found, torch.from_numpy(legal))
@@ -349,7 +450,7 @@ def test_saved_weights_say_what_the_policy_says(tmp_path: Path, layers: int, rul
     with torch.no_grad():
         logits, tricks = policy(torch.from_numpy(inputs.rows[:, :INPUTS]))
     named = np.full_like(logits, -np.inf)
-    np.put_along_axis(named, action_places(inputs.orders), np.where(inputs.legal, logits, -np.inf), 1)
+    np.put_along_axis(named, inputs.places, np.where(inputs.legal, logits, -np.inf), 1)
     assert np.array_equal(np.isfinite(found[:, :65]), np.isfinite(named))
     legal = np.isfinite(named)
     assert np.ptp(named[legal]) > 1
@@ -380,14 +481,17 @@ def test_a_critic_that_sees_only_its_seat_ignores_the_rest() -> None:
 
 
 def test_warnings_tell_of_known_failures() -> None:
-    fine = {"bid": 2.8, "entropy": 0.8, "kl": 0.003, "past_0_gain": 0.3, "past_0_high": 0.4}
+    fine = {"bid": 2.8, "entropy": 0.8, "kl": 0.003, "past_first_gain": 0.3, "past_first_high": 0.4}
     assert ppo.warn(fine) == []
     assert ppo.warn({"bid": 2.8}) == [], "nothing learnt yet"
     for change, text in (
         ({"bid": 2.05}, "bids sink to the minimum (mean 2.05)"),
         ({"entropy": 0.01}, "hardly varies"),
         ({"kl": 0.2}, "steps are too large (KL 0.200"),
-        ({"past_2_gain": -0.3, "past_2_high": -0.1}, "loses to a past self, a cycle perhaps (past_2_high)"),
+        (
+            {"past_last_gain": -0.3, "past_last_high": -0.1},
+            "loses to a past self, a cycle perhaps (past_last_high)",
+        ),
     ):
         (sign,) = ppo.warn(fine | change)
         assert text in sign
@@ -414,6 +518,19 @@ def test_an_unknown_setting_is_one_clear_error(tmp_path: Path) -> None:
         ppo.main(["--config", str(path)])
     path.write_text("units = 64\n[[rounds]]\nlessons = 5\nteachers = 3\n")
     with pytest.raises(SystemExit, match=r"mine\.toml: there is no setting teachers of a round$"):
+        ppo.main(["--config", str(path)])
+    path.write_text("units = 64\n[[rounds]]\nby_value = 1\n")
+    with pytest.raises(SystemExit, match=r"mine\.toml: a round must say how many lessons it has$"):
+        ppo.main(["--config", str(path)])
+    path.write_text("against_past = 0.6\nagainst_rule_based = 0.5\n")
+    with pytest.raises(SystemExit, match=r"are shares of the tables: at most 1 together$"):
+        ppo.main(["--config", str(path)])
+    for teacher in ("rule_based", "ismcts"):
+        path.write_text(f'[[rounds]]\nlessons = 5\nteacher = "{teacher}"\n')
+        with pytest.raises(SystemExit, match=f"is a pimc or neural_search agent, not '{teacher}'$"):
+            ppo.main(["--config", str(path)])
+    path.write_text('units = 64\n[[rounds]]\nlessons = 5\nwhere = "mine"\n')
+    with pytest.raises(SystemExit, match=r"is 'teacher', 'own' or 'endings', not 'mine'$"):
         ppo.main(["--config", str(path)])
 
 

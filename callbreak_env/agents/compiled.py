@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import time
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from callbreak_env.actions import NUM_ACTIONS
+from callbreak_env.cards import CARDS_PER_HAND
 from callbreak_env.checks import check_choice, check_count, check_number
 from callbreak_env.engine.agents import AGENT, ISMCTS, PIMC, POLICY, act_rows, value_rows
 from callbreak_env.engine.beliefs import BELIEFS
@@ -44,6 +46,10 @@ class KeyedAgent:
     def __init__(self, name: str) -> None:
         self.name = name
         self._key = np.uint64(0)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Another agent of the same settings and weights, which nobody writes."""
+        return copy.copy(self)
 
     def reset(self, seat: int, rules: Rules, rng: np.random.Generator) -> None:
         """Take the match's random number."""
@@ -179,8 +185,8 @@ _PIMC: dict[str, dict[str, int]] = {
 """The named settings."""
 
 
-def pimc_settings(bid: int, play: int, draws: int) -> dict[str, int]:
-    """The fields of AGENT for such amounts; playouts are by ``rule_based``.
+def pimc_settings(bid: int, play: int, draws: int, last: int = CARDS_PER_HAND) -> dict[str, int]:
+    """The fields of AGENT for such amounts, cards of the last tricks; playouts are by ``rule_based``.
 
     Raises:
         ValueError: an amount is not what it must be.
@@ -190,6 +196,7 @@ def pimc_settings(bid: int, play: int, draws: int) -> dict[str, int]:
         "policy": POLICIES["rule_based"],
         "bid_worlds": check_count(bid, "bid", 0, MOST),
         "play_worlds": check_count(play, "play", 0, MOST),
+        "last": check_count(last, "last", 0, CARDS_PER_HAND),
         "draws": check_count(draws, "draws", 1, MOST_DRAWS),
         "enumerate": 2 * play,
     }

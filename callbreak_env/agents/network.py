@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from callbreak_env.actions import BID_OFFSET, NUM_ACTIONS
-from callbreak_env.agents.inputs import INPUTS, place_of, put_inputs
-from callbreak_env.cards import CARDS_PER_HAND, CARDS_PER_SUIT, NUM_CARDS
+from callbreak_env.agents.inputs import INPUTS, own_place, put_inputs
+from callbreak_env.cards import CARDS_PER_HAND, NUM_CARDS
 from callbreak_env.engine._jit import add_product, kernel, lowest_bit
 from callbreak_env.engine.legality import BIDS_FLAG
-from callbreak_env.engine.state import SUIT_OF, Array, CardSet, Record
+from callbreak_env.engine.state import Array, CardSet, Record
 from callbreak_env.errors import CallBreakError
 
 NUM_TRICKS = CARDS_PER_HAND + 1
@@ -122,7 +122,7 @@ class Memory(NamedTuple):
         row: [INPUTS] int8.
         order: [3] int8, the plain suits in their places.
         units: [2, H] float32.
-        raw: [79] float32, under the names of the places.
+        raw: [79] float32, by place.
         out: [79] float32, as named at the table.
     """
 
@@ -161,13 +161,12 @@ def ask(table: Record, rules: Record, word: CardSet, weights: Weights, memory: M
     forward(memory.row, weights, memory.units, raw)
     out[:NUM_ACTIONS] = -np.inf
     out[NUM_ACTIONS:] = raw[NUM_ACTIONS:]
-    offset = BID_OFFSET if word >= BIDS_FLAG else 0
+    hand, bidding = table["hands"][int(table["seat"])], word >= BIDS_FLAG
     left = word & ~BIDS_FLAG
     while left != np.uint64(0):
-        action = offset + lowest_bit(left)
+        one = lowest_bit(left)
         left &= left - np.uint64(1)
-        place = action
-        if action < NUM_CARDS:
-            suit = SUIT_OF[action]
-            place += CARDS_PER_SUIT * (place_of(suit, order) - suit)
-        out[action] = raw[place]
+        if bidding:
+            out[BID_OFFSET + one] = raw[BID_OFFSET + one]
+        else:
+            out[one] = raw[own_place(one, hand, order)]

@@ -1,8 +1,7 @@
-"""The neural agent: one pass of a trained network for each decision, its best action; no torch."""
+"""A network as an agent: one pass for each decision, its best action; no torch. And the files of weights."""
 
 from __future__ import annotations
 
-import copy
 import functools
 import hashlib
 import io
@@ -43,10 +42,6 @@ class NeuralAgent(KeyedAgent):
     def __init__(self, weights: Weights, name: str = "neural") -> None:
         super().__init__(name)
         self.weights = weights
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> NeuralAgent:
-        """Another agent of the same weights, which nobody writes."""
-        return copy.copy(self)
 
     def reset(self, seat: int, rules: Rules, rng: np.random.Generator) -> None:
         """Nothing is kept from one decision to the next."""
@@ -179,16 +174,3 @@ def _load(npz: Traversable, description: Traversable, outputs: int) -> Weights:
         return check_weights(arrays, outputs)
     except CallBreakError as error:
         raise CallBreakError(f"weights {npz}: {error}") from error
-
-
-def neural_agent(name: str, /, weights: str | None = None) -> NeuralAgent:
-    """The neural agent.
-
-    Args:
-        name: ``neural``.
-        weights: a path for ``load_weights``; None: those that come with the package.
-
-    Raises:
-        ValueError: no weights there.
-    """
-    return NeuralAgent(chosen_weights(weights), name)

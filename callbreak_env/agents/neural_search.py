@@ -1,4 +1,4 @@
-"""Neural search: what imagined worlds say of each choice, and what a network says of it, added up.
+"""Neural agents: what imagined worlds say of each choice, and what a network says of it, added up.
 
 Perfect-information Monte Carlo (``callbreak_env.engine.pimc``) is noisy and sees through walls: in each of
 its worlds it knows all hands. The network is neither, but has no time to think. Their errors are different
@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from callbreak_env.actions import NUM_ACTIONS
-from callbreak_env.agents.compiled import CompiledAgent, KeyedAgent, pimc_settings
+from callbreak_env.agents.compiled import MOST_DRAWS, CompiledAgent, KeyedAgent, pimc_settings
 from callbreak_env.agents.inputs import place_of
 from callbreak_env.agents.network import BELIEF_OUTPUTS, HOLDERS, Memory, Weights, ask, forward, new_memory
 from callbreak_env.agents.neural import RELEASED_BELIEFS, best_action, chosen_weights
 from callbreak_env.cards import CARDS_PER_SUIT, NUM_CARDS, NUM_SEATS
-from callbreak_env.checks import check_number
+from callbreak_env.checks import check_count, check_number
 from callbreak_env.engine._jit import kernel
 from callbreak_env.engine.beliefs import BELIEFS, build_beliefs
 from callbreak_env.engine.legality import BIDS_FLAG, legal_word
@@ -31,10 +31,12 @@ from callbreak_env.engine.pimc import (
     worlds_used,
     worlds_wanted,
     write_choices,
+    write_values,
 )
 from callbreak_env.engine.state import SUIT_OF, Array, rules_record
 from callbreak_env.engine.threads import check_threads, run_parts
 from callbreak_env.engine.worlds import WORLDS, build_worlds
+from callbreak_env.errors import CallBreakError
 from callbreak_env.rules import Rules
 
 
@@ -100,6 +102,7 @@ def search_rows(
     bid_prior: float,
     play_prior: float,
     actions: Array,
+    values: Array,
 ) -> int:
     """What the search does at tables ([K] TABLE), into ``actions`` ([K] int64).
 
@@ -115,6 +118,7 @@ def search_rows(
         bid_prior: points for a unit of log-probability.
         play_prior: the same, for cards.
         actions: written.
+        values: [K, 65] float32, written: what ``action_values`` gives; or [0, 65].
     """
     memory = new_memory(weights)
     choices, sums, priors = np.empty(MAX_CHOICES, np.int64), np.empty(MAX_CHOICES), np.empty(MAX_CHOICES)
@@ -127,6 +131,7 @@ def search_rows(
         word = legal_word(table, rules[0])
         count = write_choices(table, rules[0], word, choices)
         sums[:] = 0.0
+        values[k : k + 1] = np.nan
         if count > 1:
             ask(table, rules[0], word, weights, memory)
             if worlds_wanted(table, settings) == 0:
@@ -145,6 +150,8 @@ def search_rows(
             prior = bid_prior if word >= BIDS_FLAG else play_prior
             for i in range(count):
                 sums[i] += 10 * prior * amount * priors[i]
+            if len(values) > 0:
+                write_values(word, choices[:count], sums[:count] / (10 * amount), values[k])
         actions[k] = best_choice(choices[:count], sums[:count])
     return 0
 
@@ -154,7 +161,7 @@ class NeuralSearchAgent(KeyedAgent):
 
     Attributes:
         weights: of the network.
-        beliefs: of the network of beliefs; None: worlds are drawn as PIMC draws them.
+        beliefs: of the network of beliefs; None, and in extra deals: worlds are drawn as PIMC draws them.
         settings: [1] AGENT, of the worlds; not to be written.
         bid_prior: points for a unit of log-probability.
         play_prior: the same, for cards.
@@ -175,11 +182,52 @@ class NeuralSearchAgent(KeyedAgent):
 
     def act_tables(self, tables: Array, rules: Rules, threads: int | None = 1) -> npt.NDArray[np.int64]:
         """The action ids for the seats to act at K tables: [K] TABLE -> [K] int64. None may be over."""
+        return self._search(tables, rules, threads, np.empty((0, NUM_ACTIONS), np.float32))
+
+    def action_values(self, tables: Array, rules: Rules, threads: int | None = 1) -> npt.NDArray[np.float32]:
+        """What each action is worth to the search: [K] TABLE -> [K, 65] float32, points.
+
+        The mean over its worlds, and the log-probability times the prior. NaN: illegal, a bid that it does
+        not try, or nothing to choose or to search. ``examples/ppo_selfplay.py`` learns from them.
+        """
+        values = np.empty((len(tables), NUM_ACTIONS), np.float32)
+        self._search(tables, rules, threads, values)
+        return values
+
+    def _search(
+        self, tables: Array, rules: Rules, threads: int | None, values: npt.NDArray[np.float32]
+    ) -> npt.NDArray[np.int64]:
         actions = np.empty(len(tables), np.int64)
         networks = (self.weights, self.beliefs or self.weights, self.beliefs is not None)
         work = (self.settings, tables, rules_record(rules), *networks, self.bid_prior, self.play_prior)
-        run_parts(search_rows, len(tables), 1, check_threads(threads), *work, actions)
+        run_parts(search_rows, len(tables), 1, check_threads(threads), *work, actions, values)
         return actions
+
+
+def neural_agent(
+    name: str,
+    /,
+    play: int = 24,
+    last: int = 8,
+    play_prior: float = 0.1,
+    weights: str | None = None,
+) -> NeuralSearchAgent:
+    """The network; in the last tricks, where it is worst and worlds are cheap, it sees a few of these.
+
+    Args:
+        name: ``neural``.
+        play: worlds for a card of the last tricks; 0: the network alone.
+        last: how many tricks these are.
+        play_prior: points for a unit of the network's log-probability.
+        weights: a path for ``load_weights``; None: those that come with the package.
+
+    Raises:
+        ValueError: an option is not what it must be.
+    """
+    settings = CompiledAgent(name, **pimc_settings(0, play, 1, last)).record_array
+    return NeuralSearchAgent(
+        chosen_weights(weights), None, settings, 0.0, check_number(play_prior, "play_prior"), name
+    )
 
 
 def neural_search_agent(
@@ -200,7 +248,7 @@ def neural_search_agent(
         bid: worlds for a bid; 0: the network bids.
         play: worlds for a card; 0: the network plays.
         draws: as of PIMC: of so many worlds one is used, chosen by what the others did; 0: worlds are drawn
-            by the network of beliefs.
+            by the network of beliefs (in extra deals, of fewer seats, evenly).
         bid_prior: points for a unit of the network's log-probability.
         play_prior: the same, for cards.
         weights: a path for ``load_weights``; None: those that come with the package.
@@ -209,6 +257,9 @@ def neural_search_agent(
     Raises:
         ValueError: an option is not what it must be.
     """
+    draws = check_count(draws, "draws", 0, MOST_DRAWS)
+    if draws and beliefs is not None:
+        raise CallBreakError(f"beliefs say which worlds there are where draws=0, not draws={draws}")
     settings = CompiledAgent(name, **pimc_settings(bid, play, draws or 1)).record_array
     return NeuralSearchAgent(
         chosen_weights(weights),

@@ -57,7 +57,7 @@ def run(
         size: ``"quick"``, ``"standard"`` or ``"headline"``.
         deals: instead of a size: so many deals for 1v3, 2 or more, and for the mix in proportion.
         rules: presets of the definition; None: all.
-        fields: of the definition; None: all that are not reserved.
+        fields: of the definition; None: all.
         mix: whether to play the mix too.
         threads: share the compiled work of a process; None: one for each core.
         workers: processes that share the deals, for agents that are not compiled; None: one for each core.
@@ -76,7 +76,7 @@ def run(
     if not compared:
         raise CallBreakError("name at least one agent")
     presets = _chosen(rules, list(the.rules), "rules")
-    chosen = _chosen(fields, [field for field, name in the.fields.items() if name is not None], "fields")
+    chosen = _chosen(fields, list(the.fields), "fields")
     parts = [(preset, field) for preset in presets for field in [*chosen, *([MIX] if mix else [])]]
     if not parts:
         raise CallBreakError("there is nothing to play: no field, and no mix")

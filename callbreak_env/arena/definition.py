@@ -41,7 +41,7 @@ class Definition:
         decks: how many of the first deals ``sha256`` is the digest of.
         sha256: see :func:`decks_digest`.
         sizes: deals of the formats "1v3" and "mix", by the name of the size.
-        fields: the reference agent that fills the three other seats, by field; None for a reserved field.
+        fields: the reference agent that fills the three other seats, by field.
         mix: the reference agents; those that are always in the pool of the mix, and then those that fill it
             up where there are fewer than four.
         agents: what is compared where no agent is named, by "quick" (also for a number of deals of one's own)
@@ -58,7 +58,7 @@ class Definition:
     decks: int
     sha256: str
     sizes: dict[str, dict[str, int]]
-    fields: dict[str, str | None]
+    fields: dict[str, str]
     mix: tuple[tuple[str, ...], tuple[str, ...]]
     agents: dict[str, tuple[str, ...]]
     versions: dict[str, int]
@@ -74,12 +74,9 @@ class Definition:
         """The agent of which a field is three copies.
 
         Raises:
-            ValueError: there is no such field, or it is reserved.
+            ValueError: there is no such field.
         """
-        name = self.fields[check_choice(field, "field", list(self.fields))]
-        if name is None:
-            raise CallBreakError(f"field {field} of {self.title} is reserved: no agent is fixed for it yet")
-        return name
+        return self.fields[check_choice(field, "field", list(self.fields))]
 
     def deals(self, size: str, deals: int | None = None) -> dict[str, int]:
         """The number of deals by format, of a size or, with ``deals``, of so many deals for 1v3."""

@@ -38,7 +38,7 @@ Intervals that overlap decide nothing.
 RULES = """## How an entry gets in
 
 1. `callbreak bench AGENT --size {size} --json FILE.json.gz`, or a larger size: {deals:,} deals or more, all
-   presets, all fields that are not reserved. Results of a smaller size are refused.
+   presets, all fields. Results of a smaller size are refused.
 2. The file is attached as it was written, and `callbreak bench --verify FILE` finds every number equal, on
    another machine.
 3. Others can run the agent: its text for `callbreak bench`, with the code, weights and settings it needs, and
@@ -96,8 +96,8 @@ def _entries(path: Path) -> list[Entry]:
         raise RecordError(f"has {report.deals['1v3']:,} deals: the leaderboard takes {least:,} or more")
     played = {(part.rules, part.field) for part in report.parts}
     for preset in the.rules:
-        for field, reference in the.fields.items():
-            if reference is not None and (preset, field) not in played:
+        for field in the.fields:
+            if (preset, field) not in played:
                 raise RecordError(
                     f"lacks rules {preset!r} in field {field}: the leaderboard takes all of them"
                 )
@@ -123,11 +123,10 @@ def _entries(path: Path) -> list[Entry]:
 
 def _text(entries: list[Entry]) -> str:
     the = definition()
-    references = {field: name for field, name in the.fields.items() if name is not None}
-    fields = ", ".join(f"{field} three `{name}`" for field, name in references.items())
+    fields = ", ".join(f"{field} three `{name}`" for field, name in the.fields.items())
     blocks = [INTRO.format(title=the.title, fields=fields)]
     for preset in the.rules:
-        for field, reference in references.items():
+        for field, reference in the.fields.items():
             chosen = [entry for entry in entries if (entry.preset, entry.field) == (preset, field)]
             chosen.sort(key=lambda entry: (-entry.figures["points"]["mean"], entry.agent))
             lines = [_row(HEAD), _row(["---", *["---:"] * (len(HEAD) - 2), "---"])]

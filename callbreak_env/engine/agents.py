@@ -20,6 +20,7 @@ AGENT = np.dtype(
         ("policy",      np.int64),    # itself, or the one that the playouts are played by
         ("bid_worlds",  np.int64),    # PIMC: worlds for a bid; 0: the policy bids
         ("play_worlds", np.int64),    # PIMC: worlds for a card; 0: the policy plays
+        ("last",        np.int64),    # PIMC: for a card of the last so many tricks; before, the policy plays
         ("draws",       np.int64),    # PIMC: worlds drawn for each that is used, chosen by weight; 1: uniform
         ("enumerate",   np.int64),    # PIMC: at most so many worlds are gone through instead of drawn
         ("iterations",  np.int64),    # ISMCTS: passes a decision

@@ -17,7 +17,9 @@ from callbreak_env.engine.state import Array, Record
 MOST = 39
 """Unseen cards: three hands."""
 FLOOR = 1e-3
-"""The least chance of a holder that may have a card: beliefs are never certain."""
+"""The least chance of a holder that may have a card, of the likeliest's: beliefs are never certain."""
+LEAST = 1e-300
+"""That can be divided by."""
 
 BELIEFS = np.dtype(
     [
@@ -54,9 +56,14 @@ def build_beliefs(table: Record, worlds: Record, by_card: Array, beliefs: Record
         first = int(worlds["first"][who])
         for i in range(first, first + int(worlds["size"][who])):
             card = lowest_bit(worlds["bits"][i])
-            total = 0.0
+            likeliest = total = 0.0
             for holder in range(3):
-                chance = max(by_card[card, holder], FLOOR) if who >> holder & 1 else 0.0
+                if who >> holder & 1:
+                    likeliest = max(likeliest, by_card[card, holder])
+            for holder in range(3):
+                chance = (
+                    max(by_card[card, holder] / max(likeliest, LEAST), FLOOR) if who >> holder & 1 else 0.0
+                )
                 chances[count, holder] = chance
                 total += chance
             for holder in range(3):

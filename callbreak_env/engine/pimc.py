@@ -336,7 +336,7 @@ def worlds_wanted(table: Record, settings: Record) -> int:
     """How many worlds a decision is to see; 0: the policy decides by itself."""
     if int(table["phase"]) == BIDDING:
         return int(settings["bid_worlds"])
-    return int(settings["play_worlds"])
+    return int(settings["play_worlds"]) if 13 - int(table["trick_no"]) <= settings["last"] else 0
 
 
 @kernel()
