@@ -301,7 +301,7 @@ def test_a_lesson_says_what_the_teacher_says_of_its_positions(where: str, amount
         tricks.setdefault((int(kind), int(record["match"]), int(seat)), set()).add(int(won))
     assert all(len(each) == 1 for each in tricks.values())
     assert len(np.unique([record.tobytes() for record in records])) == len(records)
-    labelled = {(kind, match, seat) for kind, match, seat in tricks}
+    labelled = set(tricks)
     if where == "own":
         who = ppo.players(config, len(tables.kind), np.random.default_rng(3), past=False)
         own = {

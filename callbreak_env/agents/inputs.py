@@ -256,7 +256,7 @@ def put_inputs(table: Record, rules: Record, viewer: int, word: CardSet, order: 
         bit = _1 << np.uint64(own_place(card, hand, order))
         above = popcount(ABOVE[card] & unseen)
         below = popcount(SUIT_SETS[SUIT_OF[card]] & unseen) - above
-        left |= _1 << np.uint64(13 * place_of(SUIT_OF[card], order) + popcount(ABOVE[card] & (hand | unseen)))
+        left |= _1 << np.uint64(own_place(card, hand | unseen, order))
         own[_ABOVE_0 + min(above, 4)] |= bit
         if below < 2:
             own[_BELOW_0 + below] |= bit
@@ -370,14 +370,10 @@ def input_rows(
         put_inputs(table, rules[0], seat, word, order, rows[k])
         if rows.shape[1] > INPUTS:
             put_hidden(table, seat, order, rows[k])
-        hand = table["hands"][seat]
-        put_places(hand, order, places[k])
-        named = word if word >= BIDS_FLAG else _0
-        left = _0 if word >= BIDS_FLAG else word
-        while left != _0:
-            named |= _1 << np.uint64(own_place(lowest_bit(left), hand, order))
-            left &= left - _1
-        write_word(named, legal[k])
+        put_places(table["hands"][seat], order, places[k])
+        write_word(word if word >= BIDS_FLAG else _0, legal[k])
+        if word < BIDS_FLAG:  # the row has told it by place
+            legal[k, :NUM_CARDS] = rows[k, 52 * _LEGAL : 52 * _LEGAL + 52]
     return 0
 
 
