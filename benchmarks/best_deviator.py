@@ -7,11 +7,14 @@
     python benchmarks/best_deviator.py --smoke                          half a minute
 
 A learner sits at every table with three copies of the victim, which stay as they are, and PPO makes it do as
-well as it can there. It starts from nothing, or from the victim's own network: run both, report the better.
-At the end the arena plays its best actions on deals that nobody has seen. Its gain over the table of four
-victims bounds from below what a deviation brings: it is the best that was found, not the best there is.
+well as it can there, in standard and in bhoos. It starts from nothing, or from the victim's own network: run
+both, report the better. At the end the arena plays its best actions on deals that nobody has seen. Its gain
+over the table of four victims bounds from below what a deviation brings: it is the best that was found, not
+the best there is. While the learner trains, a victim that adds worlds to its network is that network alone,
+which is several times as fast; what is measured is the gain over the victim itself.
 
-One JSON line a run is printed, and appended to ``--out``. The same command continues a run that was stopped.
+Two JSON lines a run, one for each of the rules, are printed, and appended to ``--out``. The same command
+continues a run that was stopped.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ import dataclasses
 import hashlib
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +46,7 @@ import ppo_selfplay as ppo
 class Config(ppo.Config):
     """The settings of ``ppo_selfplay.py``; decisions are the learner's own that had a choice."""
 
+    rules: dict[str, float] = field(default_factory=lambda: {"standard": 0.5, "bhoos": 0.5})
     decisions: int = 20_000_000
     critic_only: int = 16
     victim: str = ""  # told by the command line
@@ -54,6 +58,7 @@ class Config(ppo.Config):
     evaluate_deals: int = 1_000
 
 
+FIGURES = ("gain", "low", "high", "points", "bid", "made")
 SMOKE: dict[str, Any] = {
     "units": 32,
     "critic_units": 32,
@@ -67,17 +72,22 @@ SMOKE: dict[str, Any] = {
 }
 
 
+def has_network(agent: Any) -> bool:
+    """Whether it has a policy network, alone or with worlds."""
+    return isinstance(agent, NeuralAgent | NeuralSearchAgent)
+
+
 class Best(nn.Module):
     """A network that is sure of its best action, as the agents are: a sample of it is that one."""
 
-    def __init__(self, policy: ppo.Policy) -> None:
+    def __init__(self, policy: nn.Module) -> None:
         super().__init__()
-        self.policy = policy.eval()
+        self.policy = policy
 
     def forward(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """[K, INPUTS] int8 -> logits far apart."""
         logits, tricks = self.policy(rows)
-        return 1e6 * logits, tricks
+        return 1e6 * logits.float(), tricks
 
 
 class Collector(ppo.Collector):
@@ -85,9 +95,9 @@ class Collector(ppo.Collector):
 
     def __init__(self, config: Config, victim: Any) -> None:
         super().__init__(config)
-        # A network is asked in batches, as the learner's is, in float32: some three times as fast.
-        neural = isinstance(victim, NeuralAgent)
-        self.network = Best(ppo.Policy.from_weights(victim.weights)) if neural else None
+        # A network is asked in batches, as the learner's is: several times as fast.
+        asked = ppo.Policy.from_weights(victim.weights) if has_network(victim) else None
+        self.network = Best(ppo.fast(asked)) if asked else None
         self.usual = victim
 
     def players(self, rng: np.random.Generator, past: bool) -> np.ndarray:
@@ -117,11 +127,13 @@ class Learner(ppo.Learner):
 
 def measure(config: Config, policy: ppo.Policy, victim: Any, deals: int, seed: int) -> dict[str, float]:
     """The deviator's figures beside three victims, in points: its gain over the table of four victims."""
-    deviator, rules = NeuralAgent(policy.weights()), next(iter(config.rules))
-    found = ppo.challenged(config, deviator, victim, rules, deals, seed)
-    names = ("points", "bid", "made")
-    figures = {f"deviator_{name}": getattr(found.figures, name).mean for name in names}
-    return {"gain": found.gain.mean, "low": found.gain.low, "high": found.gain.high} | figures
+    deviator, told = NeuralAgent(policy.weights()), {}
+    for rules in config.rules:
+        found = ppo.challenged(config, deviator, victim, rules, deals, seed)
+        figures = (found.gain.mean, found.gain.low, found.gain.high)
+        figures += tuple(getattr(found.figures, name).mean for name in FIGURES[3:])
+        told |= {f"{rules}_{name}": number for name, number in zip(FIGURES, figures, strict=True)}
+    return told
 
 
 def train(config: Config, victim: Any, start: str, folder: Path) -> Learner:
@@ -141,8 +153,8 @@ def random_victim() -> NeuralAgent:
     return NeuralAgent(ppo.Policy(32, 1).weights(), "random")
 
 
-def main(arguments: list[str] | None = None) -> dict[str, Any]:
-    """Read the command line, train, measure, and tell."""
+def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
+    """Read the command line, train, measure, and tell: a line for each of the rules."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--victim", default="neural", help="an agent of the package")
     parser.add_argument("--weights", help="of a neural victim, instead of the package's")
@@ -165,11 +177,10 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
         victim = make_agent(f"neural:weights={args.weights}" if args.weights else args.victim)
     settings: dict[str, Any] = {"seed": args.seed, "threads": args.threads} | (SMOKE if args.smoke else {})
     told: dict[str, Any] = {"victim": victim.name}
-    has_weights = isinstance(victim, NeuralAgent | NeuralSearchAgent)
-    if has_weights:
+    if has_network(victim):
         told["weights"] = hashlib.sha256(b"".join(a.tobytes() for a in victim.weights)).hexdigest()[:12]
     if args.start == "victim":
-        if not has_weights:
+        if not has_network(victim):
             raise SystemExit(f"--start victim: {victim.name} has no network")
         layers, units = victim.weights.biases.shape
         settings |= {"units": units, "layers": layers}
@@ -183,17 +194,18 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     learner = train(config, victim, args.start, folder)
     deals = args.deals or (400 if args.smoke else 10_000)
     found = measure(config, learner.policy, victim, deals, args.deals_seed)
-    told |= {"start": args.start, "rules": next(iter(config.rules))}
-    told |= {"decisions": learner.decisions, "seed": config.seed, "minutes": round(learner.minutes, 1)}
-    told |= {"deals": deals, "deals_seed": args.deals_seed}
-    told |= {name: round(number, 4) for name, number in found.items()}
-    line = json.dumps(told)
-    print(line)
+    told |= {"start": args.start, "decisions": learner.decisions, "seed": config.seed}
+    told |= {"minutes": round(learner.minutes, 1), "deals": deals, "deals_seed": args.deals_seed}
+    lines = []
+    for rules in config.rules:
+        figures = {name: round(found[f"{rules}_{name}"], 4) for name in FIGURES}
+        lines.append(told | {"rules": rules} | figures)
+        print(json.dumps(lines[-1]))
     if args.out:
         args.out.parent.mkdir(parents=True, exist_ok=True)
         with args.out.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
-    return told
+            file.writelines(json.dumps(line) + "\n" for line in lines)
+    return lines
 
 
 if __name__ == "__main__":

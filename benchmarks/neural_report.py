@@ -182,22 +182,27 @@ def hands(net: Any, count: int) -> None:
             break
 
 
+LIMITS = -0.5, 0.25
+"""Of the curves, in points: an untrained network loses six a deal."""
+
+
 def curves(files: list[Path], path: Path) -> None:
-    """A picture: gain over three rule-based agents by minutes, for each history.csv."""
+    """A picture: gain over three rule-based agents by decisions of self-play, for each history.csv."""
     figure = Figure(figsize=(10, 4), layout="constrained")
     panels = figure.subplots(1, len(PRESETS), sharey=True)
     for file in files:
         rows = list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
         for panel, preset in zip(panels, PRESETS, strict=True):
             told = [row for row in rows if row.get(f"{preset}_gain")]
-            x = np.array([float(row["minutes"]) for row in told])
+            x = np.array([float(row["decisions"]) / 1e6 for row in told])
             y = np.array([float(row[f"{preset}_gain"]) for row in told])
             low, high = (np.array([float(row[f"{preset}_{end}"]) for row in told]) for end in ("low", "high"))
             (line,) = panel.plot(x, y, marker=".", label=file.stem)
             panel.fill_between(x, low, high, color=line.get_color(), alpha=0.15)
-            panel.set(title=preset, xlabel="minutes")
+            panel.set(title=preset, xlabel="millions of decisions in self-play")
     for panel in panels:
         panel.axhline(0, color="black", linewidth=0.8)
+        panel.set_ylim(*LIMITS)
     panels[0].set_ylabel("gain over three rule_based, points a deal")
     panels[0].legend()
     figure.savefig(path, dpi=110)

@@ -206,7 +206,7 @@ def main(arguments: list[str] | None = None) -> Learner:
     learner = ppo.train(config, Path(args.out), Learner, Collector)
     first, last = learner.history[0], learner.history[-1]
     print(f"{learner.decisions:,} decisions of self-play, {learner.minutes:.1f} minutes")
-    for name in (name for name in last if name.endswith("_gain")):
+    for name in (name for name in first if name.endswith("_gain")):
         print(f"{name} over rule_based: {first[name]:.2f} untrained, {last[name]:.2f} trained")
     print(json.dumps(last))
     return learner

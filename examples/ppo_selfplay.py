@@ -103,14 +103,9 @@ class Config:
     def load(cls, path: str | None, **changes: Any) -> Config:
         """The defaults, then the file, then the changes."""
         given = tomllib.loads(Path(path).read_text(encoding="utf-8")) if path else {}
-        for one, kind, here in (
-            (given, cls, ""),
-            *((one, Round, " of a round") for one in given.get("rounds", [])),
-        ):
-            unknown = sorted(set(one) - {f.name for f in dataclasses.fields(kind)})
-            if unknown:
-                raise SystemExit(f"{path}: there is no setting {', '.join(unknown)}{here}")
+        _refuse_unknown(path, given, cls)
         for one in given.get("rounds", []):
+            _refuse_unknown(path, one, Round, " of a round")
             if "lessons" not in one:
                 raise SystemExit(f"{path}: a round must say how many lessons it has")
             Round(**one)
@@ -120,6 +115,12 @@ class Config:
                 "against_past and against_rule_based are shares of the tables: at most 1 together"
             )
         return config
+
+
+def _refuse_unknown(path: str | None, given: dict[str, Any], kind: type, here: str = "") -> None:
+    unknown = sorted(set(given) - {f.name for f in dataclasses.fields(kind)})
+    if unknown:
+        raise SystemExit(f"{path}: there is no setting {', '.join(unknown)}{here}")
 
 
 @dataclass
@@ -151,6 +152,12 @@ def input_scales(width: int) -> torch.Tensor:
     return torch.from_numpy(np.concatenate([1 / SCALES, np.ones(width - INPUTS, np.float32)]))
 
 
+def first_layer(rows: torch.Tensor, scales: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """[K, n] int8 rows, scaled, times weights [units, n]: the weights are fewer, so they are scaled."""
+    exact = torch.bfloat16 if torch.is_autocast_enabled("cpu") else scales.dtype  # also in so few bits
+    return functional.linear(rows.to(exact), weight * scales)
+
+
 class Policy(nn.Module):
     """A shared body; heads for the cards, the bids and the tricks at the end of the deal."""
 
@@ -172,7 +179,7 @@ class Policy(nn.Module):
     def features(self, rows: torch.Tensor) -> torch.Tensor:
         """[K, INPUTS] int8 -> [K, units], by residual layers after the first."""
         first, *others = self.body
-        x = functional.relu(first(rows.to(self.scales.dtype) * self.scales))
+        x = functional.relu(first_layer(rows, self.scales, first.weight) + first.bias)
         for layer in others:
             x = x + functional.relu(layer(x))
         return x
@@ -243,8 +250,10 @@ class Critic(nn.Module):
     def forward(self, rows: torch.Tensor, foreseen: torch.Tensor) -> torch.Tensor:
         """[K, INPUTS + HIDDEN] int8, [K] float32 points of the playouts -> [K]."""
         known = foreseen[:, None].to(self.scales.dtype) * self.sees_all
-        x = torch.cat((rows[:, : self.width].to(self.scales.dtype) * self.scales, known / 4), 1)
-        return (self.body(x) + self.trust * known)[:, 0]
+        first, *others = self.body
+        x = first_layer(rows[:, : self.width], self.scales, first.weight[:, :-1]) + first.bias
+        x = x + known / 4 * first.weight[:, -1]
+        return (nn.Sequential(*others)(x) + self.trust * known)[:, 0]
 
 
 def fast(network: nn.Module) -> nn.Module:
@@ -920,10 +929,7 @@ def evaluate(config: Config, policy: Policy, deals: int, seed: int) -> dict[str,
 def against_past(learner: Learner) -> dict[str, float]:
     """The gain over three of each of some past selves: the first, the middle and the last."""
     c, past, found = learner.config, learner.past, {}
-    chosen = {0: "first"} if past else {}
-    if past:
-        chosen.setdefault(len(past) - 1, "last")
-        chosen.setdefault(len(past) // 2, "middle")
+    chosen = {len(past) // 2: "middle", len(past) - 1: "last", 0: "first"} if past else {}  # few: fewer names
     for k, name in chosen.items():
         now, old = (NeuralAgent(each.weights()) for each in (learner.policy, learner.recall(past[k])))
         deals = c.evaluate_deals // 2

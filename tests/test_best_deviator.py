@@ -21,6 +21,7 @@ import best_deviator
 import torch
 
 from callbreak_env import make_agent
+from callbreak_env.agents.neural import NeuralAgent, released_weights
 
 ppo = best_deviator.ppo
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
@@ -33,10 +34,12 @@ def test_the_smoke_run_finds_a_deviator(tmp_path: Path) -> None:
     out, folder = tmp_path / "results" / "deviators.jsonl", tmp_path / "run"
     arguments = ["--smoke", "--out", str(out), "--folder", str(folder), "--seed", "1"]
     found = best_deviator.main(arguments)
-    assert found["low"] > 2, "points a deal, over a victim that bids anything"
-    assert found["low"] < found["gain"] < found["high"]
+    assert [line["rules"] for line in found] == ["standard", "bhoos"]
+    for line in found:
+        assert line["low"] > 2, "points a deal, over a victim that bids anything"
+        assert line["low"] < line["gain"] < line["high"]
     assert best_deviator.main(arguments) == found, "the run is over: it is only measured again"
-    assert [json.loads(line) for line in out.read_text().splitlines()] == [found, found]
+    assert [json.loads(line) for line in out.read_text().splitlines()] == [*found, *found]
 
 
 def test_the_learner_can_start_as_the_victim(tmp_path: Path) -> None:
@@ -58,7 +61,7 @@ def test_weights_are_of_a_network() -> None:
 
 @compiled_only
 def test_victims_sit_in_three_seats_and_do_their_best() -> None:
-    victim = best_deviator.random_victim()
+    victim = NeuralAgent(released_weights())
     collector = best_deviator.Collector(CONFIG, victim)
     who = collector.players(np.random.default_rng(1), True)
     assert ((who == ppo.CURRENT).sum(1) == 1).all()
@@ -75,11 +78,11 @@ def test_victims_sit_in_three_seats_and_do_their_best() -> None:
 
 
 @compiled_only
-@pytest.mark.parametrize("neural", [True, False])
-def test_decisions_are_the_learners_own(neural: bool) -> None:
-    victim = best_deviator.random_victim() if neural else make_agent("rule_based")
+@pytest.mark.parametrize("name", ["random", "neural:play=2", "rule_based"])
+def test_decisions_are_the_learners_own(name: str) -> None:
+    victim = best_deviator.random_victim() if name == "random" else make_agent(name)
     collector = best_deviator.Collector(CONFIG, victim)
-    assert (collector.network is not None) == neural, "one without a network is asked itself"
+    assert (collector.network is None) == (name == "rule_based"), "one without a network is asked itself"
     row = ppo.iterate(best_deviator.Learner(CONFIG), collector)
     assert CONFIG.tables * 3 < row["decisions"] == row["samples"] < CONFIG.tables * 14
 

@@ -323,16 +323,16 @@ def test_it_is_registered() -> None:
     assert isinstance(agent, NeuralSearchAgent)
     assert agent.name == "neural"
     assert agent.weights is released_weights()
-    assert agent.beliefs is None
-    assert agent.play_prior == 0.1
+    assert agent.beliefs is released_weights(neural.RELEASED_BELIEFS, BELIEF_OUTPUTS)
+    assert agent.play_prior == 0.06
     fields = ("bid_worlds", "play_worlds", "last", "draws")
-    assert [int(agent.settings[field][0]) for field in fields] == [0, 24, 8, 1]
+    assert [int(agent.settings[field][0]) for field in fields] == [0, 32, 8, 1]
     agent = make_agent("neural:play=7,last=3,play_prior=2")
     assert isinstance(agent, NeuralSearchAgent)
     assert agent.play_prior == 2
     assert [int(agent.settings[field][0]) for field in fields] == [0, 7, 3, 1]
     for options, message in (
-        ("deals=3", "has no option 'deals': its options are play, last, play_prior, weights"),
+        ("deals=3", "has no option 'deals': its options are play, last, play_prior, weights, beliefs"),
         ("last=14", "last must be at most 13, not 14"),
         ("play=-1", "play must be at least 0, not -1"),
         ("play_prior=nan", "play_prior must be"),

@@ -118,11 +118,11 @@ def test_neural_sees_worlds_in_the_last_tricks_alone(amount: Amount) -> None:
     rules = PRESETS["standard"]
     tables = positions(rules, amount(200, no_jit=12), seed=41)
     agent = neural_agent("n", play=WORLDS, last=5, play_prior=0.3)
-    agent.weights = WEIGHTS
+    agent.weights, agent.beliefs = WEIGHTS, BELIEFS
     done = agent.act_tables(tables, rules)
     late = (tables["phase"] == 1) & (tables["trick_no"] >= 8)
     for chosen, other in (
-        (late, searcher(bid=0, draws=1, play_prior=0.3)),
+        (late, searcher(True, bid=0, draws=1, play_prior=0.3)),
         (~late, searcher(bid=0, play=0, draws=1)),
     ):
         assert done[chosen].tolist() == other.act_tables(tables[chosen], rules).tolist()
@@ -348,9 +348,9 @@ def test_it_is_registered_with_its_options(tmp_path: Path) -> None:
     assert isinstance(agent, NeuralSearchAgent)
     assert agent.name == "neural_search"
     assert agent.weights is released_weights()
-    assert (agent.bid_prior, agent.play_prior) == (0.2, 0.1)
+    assert (agent.bid_prior, agent.play_prior) == (0.2, 0.02)
     assert agent.beliefs is released_weights(RELEASED_BELIEFS, BELIEF_OUTPUTS)
-    assert agent.settings.tobytes() == compiled("pimc:bid=0,play=600,draws=1").record_array.tobytes()
+    assert agent.settings.tobytes() == compiled("pimc:bid=0,play=800,draws=1").record_array.tobytes()
     save_weights(WEIGHTS, tmp_path / "net")
     save_weights(BELIEFS, tmp_path / "beliefs")
     text = f"neural_search:bid=7,play=0,draws=3,bid_prior=1,play_prior=2.5,weights={tmp_path / 'net'}"

@@ -207,26 +207,33 @@ class NeuralSearchAgent(KeyedAgent):
 def neural_agent(
     name: str,
     /,
-    play: int = 24,
+    play: int = 32,
     last: int = 8,
-    play_prior: float = 0.1,
+    play_prior: float = 0.06,
     weights: str | None = None,
+    beliefs: str | None = None,
 ) -> NeuralSearchAgent:
     """The network; in the last tricks, where it is worst and worlds are cheap, it sees a few of these.
 
     Args:
         name: ``neural``.
-        play: worlds for a card of the last tricks; 0: the network alone.
+        play: worlds for a card of the last tricks, drawn by the network of beliefs; 0: the network alone.
         last: how many tricks these are.
         play_prior: points for a unit of the network's log-probability.
         weights: a path for ``load_weights``; None: those that come with the package.
+        beliefs: the same, of the network of beliefs.
 
     Raises:
         ValueError: an option is not what it must be.
     """
     settings = CompiledAgent(name, **pimc_settings(0, play, 1, last)).record_array
     return NeuralSearchAgent(
-        chosen_weights(weights), None, settings, 0.0, check_number(play_prior, "play_prior"), name
+        chosen_weights(weights),
+        chosen_weights(beliefs, RELEASED_BELIEFS, BELIEF_OUTPUTS),
+        settings,
+        0.0,
+        check_number(play_prior, "play_prior"),
+        name,
     )
 
 
@@ -234,10 +241,10 @@ def neural_search_agent(
     name: str,
     /,
     bid: int = 0,
-    play: int = 600,
+    play: int = 800,
     draws: int = 0,
     bid_prior: float = 0.2,
-    play_prior: float = 0.1,
+    play_prior: float = 0.02,
     weights: str | None = None,
     beliefs: str | None = None,
 ) -> NeuralSearchAgent:
