@@ -58,7 +58,6 @@ class Config(ppo.Config):
     evaluate_deals: int = 1_000
 
 
-FIGURES = ("gain", "low", "high", "points", "bid", "made")
 SMOKE: dict[str, Any] = {
     "units": 32,
     "critic_units": 32,
@@ -95,9 +94,10 @@ class Collector(ppo.Collector):
 
     def __init__(self, config: Config, victim: Any) -> None:
         super().__init__(config)
-        # A network is asked in batches, as the learner's is: several times as fast.
-        asked = ppo.Policy.from_weights(victim.weights) if has_network(victim) else None
-        self.network = Best(ppo.fast(asked)) if asked else None
+        # Asked in bfloat16 it may choose otherwise between equals, nearly.
+        self.network = (
+            Best(ppo.fast(ppo.Policy.from_weights(victim.weights))) if has_network(victim) else None
+        )
         self.usual = victim
 
     def players(self, rng: np.random.Generator, past: bool) -> np.ndarray:
@@ -125,25 +125,15 @@ class Learner(ppo.Learner):
             self.policy.load_state_dict(ppo.Policy.from_weights(self.start).state_dict())
 
 
-def measure(config: Config, policy: ppo.Policy, victim: Any, deals: int, seed: int) -> dict[str, float]:
-    """The deviator's figures beside three victims, in points: its gain over the table of four victims."""
-    deviator, told = NeuralAgent(policy.weights()), {}
-    for rules in config.rules:
-        found = ppo.challenged(config, deviator, victim, rules, deals, seed)
-        figures = (found.gain.mean, found.gain.low, found.gain.high)
-        figures += tuple(getattr(found.figures, name).mean for name in FIGURES[3:])
-        told |= {f"{rules}_{name}": number for name, number in zip(FIGURES, figures, strict=True)}
-    return told
-
-
-def train(config: Config, victim: Any, start: str, folder: Path) -> Learner:
-    """From where an earlier run stopped."""
+def train(config: Config, victim: Any, folder: Path) -> Learner:
+    """From where an earlier run stopped. On the way, the gain is that over what the learner plays with."""
+    asked = NeuralAgent(victim.weights) if has_network(victim) else victim
     return ppo.train(
         config,
         folder,
-        lambda config: Learner(config, victim.weights if start == "victim" else None),
+        lambda config: Learner(config, victim.weights if config.start == "victim" else None),
         lambda config: Collector(config, victim),
-        lambda config, policy, deals, seed: measure(config, policy, victim, deals, seed),
+        lambda config, policy, deals, seed: ppo.evaluate(config, policy, deals, seed, asked),
     )
 
 
@@ -190,16 +180,17 @@ def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
     config = Config.load(args.config, **settings)
     print(json.dumps(dataclasses.asdict(config)))
     parts = (told["victim"], told.get("weights", ""), args.start, f"seed{args.seed}")
-    folder = args.folder or Path("runs/deviator", "-".join(filter(None, parts)).replace(":", "_"))
-    learner = train(config, victim, args.start, folder)
+    name = "-".join(filter(None, parts)).replace(":", "_").replace("/", "_")
+    folder = args.folder or Path("runs/deviator", name)
+    learner = train(config, victim, folder)
     deals = args.deals or (400 if args.smoke else 10_000)
-    found = measure(config, learner.policy, victim, deals, args.deals_seed)
+    found = ppo.evaluate(config, learner.policy, deals, args.deals_seed, victim)
     told |= {"start": args.start, "decisions": learner.decisions, "seed": config.seed}
     told |= {"minutes": round(learner.minutes, 1), "deals": deals, "deals_seed": args.deals_seed}
     lines = []
-    for rules in config.rules:
-        figures = {name: round(found[f"{rules}_{name}"], 4) for name in FIGURES}
-        lines.append(told | {"rules": rules} | figures)
+    for rules in dict.fromkeys(name.rpartition("_")[0] for name in found):
+        mine = {name.removeprefix(f"{rules}_"): x for name, x in found.items() if name.startswith(rules)}
+        lines.append(told | {"rules": rules} | {name: round(x, 4) for name, x in mine.items()})
         print(json.dumps(lines[-1]))
     if args.out:
         args.out.parent.mkdir(parents=True, exist_ok=True)

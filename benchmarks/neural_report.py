@@ -1,6 +1,6 @@
 """What a network learned, in figures and pictures: its bids, how they come out, and where it gains.
 
-python benchmarks/neural_report.py [--weights PATH] [--deals 2000] [--history docs/data/*.csv ...]
+python benchmarks/neural_report.py [--weights PATH] [--deals 2000] [--history docs/data/{ppo,dmc}_*.csv]
 
 Prints tables in Markdown, for docs/learning.md, and draws neural_bids.png and neural_curves.png.
 """
@@ -182,13 +182,9 @@ def hands(net: Any, count: int) -> None:
             break
 
 
-LIMITS = -0.5, 0.25
-"""Of the curves, in points: an untrained network loses six a deal."""
-
-
 def curves(files: list[Path], path: Path) -> None:
     """A picture: gain over three rule-based agents by decisions of self-play, for each history.csv."""
-    figure = Figure(figsize=(10, 4), layout="constrained")
+    figure = Figure(figsize=(10, 5), layout="constrained")
     panels = figure.subplots(1, len(PRESETS), sharey=True)
     for file in files:
         rows = list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
@@ -202,9 +198,9 @@ def curves(files: list[Path], path: Path) -> None:
             panel.set(title=preset, xlabel="millions of decisions in self-play")
     for panel in panels:
         panel.axhline(0, color="black", linewidth=0.8)
-        panel.set_ylim(*LIMITS)
+        panel.set_ylim(-1.1, 0.25)  # untrained ones lose three to eight
     panels[0].set_ylabel("gain over three rule_based, points a deal")
-    panels[0].legend()
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     figure.savefig(path, dpi=110)
 
 

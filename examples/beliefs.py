@@ -1,4 +1,4 @@
-"""Train the network of beliefs that ``neural_search`` draws its worlds by: who holds which unseen card.
+"""Train the network of beliefs that the neural agents draw their worlds by: who holds which unseen card.
 
     python examples/beliefs.py --weights runs/neural/weights --out runs/beliefs
     python examples/beliefs.py --smoke        half a minute, to see that it learns

@@ -152,10 +152,13 @@ def input_scales(width: int) -> torch.Tensor:
     return torch.from_numpy(np.concatenate([1 / SCALES, np.ones(width - INPUTS, np.float32)]))
 
 
-def first_layer(rows: torch.Tensor, scales: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """[K, n] int8 rows, scaled, times weights [units, n]: the weights are fewer, so they are scaled."""
-    exact = torch.bfloat16 if torch.is_autocast_enabled("cpu") else scales.dtype  # also in so few bits
-    return functional.linear(rows.to(exact), weight * scales)
+def first_layer(
+    rows: torch.Tensor, scales: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
+) -> torch.Tensor:
+    """[K, n] int8 rows, scaled, times weights [units, n]: these are fewer, so it is they that are scaled."""
+    # int8 is exact in bfloat16: autocast would copy the rows to float32 on the way.
+    dtype = torch.bfloat16 if torch.is_autocast_enabled("cpu") else scales.dtype
+    return functional.linear(rows.to(dtype), weight * scales, bias)
 
 
 class Policy(nn.Module):
@@ -179,7 +182,7 @@ class Policy(nn.Module):
     def features(self, rows: torch.Tensor) -> torch.Tensor:
         """[K, INPUTS] int8 -> [K, units], by residual layers after the first."""
         first, *others = self.body
-        x = functional.relu(first_layer(rows, self.scales, first.weight) + first.bias)
+        x = functional.relu(first_layer(rows, self.scales, first.weight, first.bias))
         for layer in others:
             x = x + functional.relu(layer(x))
         return x
@@ -250,10 +253,10 @@ class Critic(nn.Module):
     def forward(self, rows: torch.Tensor, foreseen: torch.Tensor) -> torch.Tensor:
         """[K, INPUTS + HIDDEN] int8, [K] float32 points of the playouts -> [K]."""
         known = foreseen[:, None].to(self.scales.dtype) * self.sees_all
-        first, *others = self.body
-        x = first_layer(rows[:, : self.width], self.scales, first.weight[:, :-1]) + first.bias
-        x = x + known / 4 * first.weight[:, -1]
-        return (nn.Sequential(*others)(x) + self.trust * known)[:, 0]
+        first, rest = self.body[0], self.body[1:]
+        x = first_layer(rows[:, : self.width], self.scales, first.weight[:, :-1], first.bias)
+        x = x + (known / 4 * first.weight[:, -1]).to(x.dtype)
+        return (rest(x) + self.trust * known)[:, 0]
 
 
 def fast(network: nn.Module) -> nn.Module:
@@ -909,17 +912,20 @@ def challenged(config: Config, agent: Any, reference: Any, rules: str, deals: in
     return challenge(results, "agent", "reference")
 
 
-def evaluate(config: Config, policy: Policy, deals: int, seed: int) -> dict[str, float]:
-    """The arena's figures of the best action against three rule-based agents, under the main rules."""
+def evaluate(
+    config: Config, policy: Policy, deals: int, seed: int, reference: Any = "rule_based"
+) -> dict[str, float]:
+    """The arena's figures of the best action among three of a reference, under the main rules."""
     agent = NeuralAgent(policy.weights())
     found: dict[str, float] = {}
     both = [name for name in ("standard", "bhoos") if name in config.rules]
     for name in both or [next(iter(config.rules))]:
-        figures = challenged(config, agent, "rule_based", name, deals, seed)
+        figures = challenged(config, agent, reference, name, deals, seed)
         found |= {
             f"{name}_gain": figures.gain.mean,
             f"{name}_low": figures.gain.low,
             f"{name}_high": figures.gain.high,
+            f"{name}_points": figures.figures.points.mean,
             f"{name}_bid": figures.figures.bid.mean,
             f"{name}_made": figures.figures.made.mean,
         }

@@ -30,6 +30,8 @@ def spec(name: str) -> str:
     """A registered agent; a search with so few worlds or passes that it costs nothing."""
     if name.startswith("pimc"):
         return f"{name}:bid=3,play=3" if JIT else f"{name}:bid=1,play=1"
+    if name == "neural":
+        return f"{name}:play=3" if JIT else f"{name}:play=1"
     if name == "neural_search":
         return f"{name}:bid=3,play=3,draws=2" if JIT else f"{name}:bid=1,play=1,draws=1"
     if name.startswith("ismcts"):

@@ -44,14 +44,14 @@ def test_the_smoke_run_finds_a_deviator(tmp_path: Path) -> None:
 
 def test_the_learner_can_start_as_the_victim(tmp_path: Path) -> None:
     victim = best_deviator.random_victim()
-    config = dataclasses.replace(CONFIG, units=32, layers=1, decisions=0)
-    learner = best_deviator.train(config, victim, "victim", tmp_path)
+    config = dataclasses.replace(CONFIG, units=32, layers=1, decisions=0, start="victim")
+    learner = best_deviator.train(config, victim, tmp_path)
     assert np.allclose(learner.policy.weights().first, victim.weights.first, atol=1e-6)
     assert np.allclose(learner.policy.weights().last, victim.weights.last, atol=1e-6)
     assert (tmp_path / "history.csv").read_text().count("\n") == 2
     other = dataclasses.replace(config, victim="another")
     with pytest.raises(SystemExit, match="of a run with other victim: choose another --out"):
-        best_deviator.train(other, victim, "victim", tmp_path)
+        best_deviator.train(other, victim, tmp_path)
 
 
 def test_weights_are_of_a_network() -> None:

@@ -39,13 +39,16 @@ def asked(collector: dmc.Collector, policy: torch.nn.Module, seed: int = 0) -> n
 
 @compiled_only
 def test_the_smoke_run_learns(tmp_path: Path) -> None:
-    learner = dmc.main(["--smoke", "--out", str(tmp_path)])
+    config = tmp_path / "config.toml"
+    config.write_text("past_every = 200_000\n")
+    learner = dmc.main(["--smoke", "--config", str(config), "--out", str(tmp_path)])
     untrained, first, *_, last = learner.history
     assert untrained["standard_gain"] < -4, "it bids anything"
     assert last["standard_gain"] > -2.5
     assert first["points"] < -2
     assert last["points"] > 0.5, "of four such players, exploration included"
     assert last["explained"] > 0.25, "of the variance of the points"
+    assert last["past_first_gain"] > 0, "over itself as it was in the middle"
     assert (tmp_path / "history.csv").read_text().count("\n") == len(learner.history) + 1
     # The exported network, as the package runs it, does what has the highest value.
     agent = NeuralAgent(load_weights(tmp_path / "weights"))

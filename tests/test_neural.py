@@ -316,7 +316,7 @@ def test_the_weights_of_the_package_are_whole_and_small() -> None:
     assert beliefs.last.shape[1] == BELIEF_OUTPUTS
 
 
-def test_it_is_registered() -> None:
+def test_it_is_registered(tmp_path: Path) -> None:
     assert "neural" in agent_names()
     assert AGENT_VERSIONS["neural"] >= 1
     agent = make_agent("neural")
@@ -331,7 +331,14 @@ def test_it_is_registered() -> None:
     assert isinstance(agent, NeuralSearchAgent)
     assert agent.play_prior == 2
     assert [int(agent.settings[field][0]) for field in fields] == [0, 7, 3, 1]
+    save_weights(network(8, 1, outputs=BELIEF_OUTPUTS), tmp_path / "beliefs")
+    save_weights(network(8, 1), tmp_path / "net")
+    agent = make_agent(f"neural:beliefs={tmp_path / 'beliefs'}")
+    assert isinstance(agent, NeuralSearchAgent)
+    assert agent.beliefs is not None
+    assert agent.beliefs.last.shape == (8, BELIEF_OUTPUTS)
     for options, message in (
+        (f"beliefs={tmp_path / 'net'}", r"last must be of shape \(8, 156\)"),
         ("deals=3", "has no option 'deals': its options are play, last, play_prior, weights, beliefs"),
         ("last=14", "last must be at most 13, not 14"),
         ("play=-1", "play must be at least 0, not -1"),

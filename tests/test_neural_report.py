@@ -18,10 +18,10 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
 import neural_report
 
 HISTORY = """\
-minutes,standard_gain,standard_low,standard_high,bhoos_gain,bhoos_low,bhoos_high
-0.5,-1.0,-1.1,-0.9,-2.0,-2.2,-1.8
-1.0,,,,,,
-2.5,0.1,0.05,0.15,0.08,0.0,0.1
+decisions,standard_gain,standard_low,standard_high,bhoos_gain,bhoos_low,bhoos_high
+0,-1.0,-1.1,-0.9,-2.0,-2.2,-1.8
+500000,,,,,,
+1000000,0.1,0.05,0.15,0.08,0.0,0.1
 """
 
 

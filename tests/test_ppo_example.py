@@ -477,6 +477,29 @@ def test_a_critic_that_sees_only_its_seat_ignores_the_rest() -> None:
     assert not torch.allclose(seeing(rows, foreseen), seeing(rows, -foreseen))
 
 
+@pytest.mark.parametrize("sees_all", [True, False])
+def test_networks_calculate_what_their_layers_say_in_every_precision(sees_all: bool) -> None:
+    torch.manual_seed(3)
+    critic, policy = ppo.Critic(16, sees_all), lively(24, 2)
+    rows = torch.randint(6, (30, INPUTS + ppo.HIDDEN), dtype=torch.int8)
+    foreseen = torch.randn(30) * 3
+    known = foreseen[:, None] * sees_all
+    x = torch.cat((rows[:, : critic.width] * critic.scales, known / 4), 1)
+    value = (critic.body(x) + critic.trust * known)[:, 0]
+    assert torch.allclose(critic(rows, foreseen), value, atol=1e-4)
+    first, second = policy.body
+    x = torch.relu(first(rows[:, :INPUTS] * policy.scales))
+    logits = policy.play(x + torch.relu(second(x)))
+    assert torch.allclose(policy(rows[:, :INPUTS])[0][:, :52], logits, atol=1e-4)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = critic(rows, foreseen), policy(rows[:, :INPUTS])[0][:, :52]
+    critic, policy = critic.to(torch.bfloat16), policy.to(torch.bfloat16)
+    again = critic(rows, foreseen), policy(rows[:, :INPUTS])[0][:, :52]
+    for one in (found, again):
+        for of_bits, exact in zip(one, (value, logits), strict=True):
+            assert (of_bits.float() - exact).abs().max() < 0.04 * exact.abs().max()
+
+
 # --- settings and warnings ---
 
 

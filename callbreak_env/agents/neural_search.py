@@ -217,7 +217,8 @@ def neural_agent(
 
     Args:
         name: ``neural``.
-        play: worlds for a card of the last tricks, drawn by the network of beliefs; 0: the network alone.
+        play: worlds for a card of the last tricks, drawn by the network of beliefs (in extra deals, of fewer
+            seats, evenly); 0: the network alone.
         last: how many tricks these are.
         play_prior: points for a unit of the network's log-probability.
         weights: a path for ``load_weights``; None: those that come with the package.
