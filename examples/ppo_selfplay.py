@@ -102,10 +102,15 @@ class Config:
     @classmethod
     def load(cls, path: str | None, **changes: Any) -> Config:
         """The defaults, then the file, then the changes."""
-        given = tomllib.loads(Path(path).read_text(encoding="utf-8")) if path else {}
-        _refuse_unknown(path, given, cls)
+        try:
+            given = tomllib.loads(Path(path).read_text(encoding="utf-8")) if path else {}
+        except (OSError, ValueError) as error:
+            raise SystemExit(f"{path}: {error}") from error
+        check_settings(path, given, cls)
         for one in given.get("rounds", []):
-            _refuse_unknown(path, one, Round, " of a round")
+            if not isinstance(one, dict):
+                raise SystemExit(f"{path}: a round must be a table, not {one!r}")
+            check_settings(path, one, Round, " of a round")
             if "lessons" not in one:
                 raise SystemExit(f"{path}: a round must say how many lessons it has")
             Round(**one)
@@ -117,10 +122,39 @@ class Config:
         return config
 
 
-def _refuse_unknown(path: str | None, given: dict[str, Any], kind: type, here: str = "") -> None:
-    unknown = sorted(set(given) - {f.name for f in dataclasses.fields(kind)})
+MAY_BE_0 = ("seed", "decisions", "critic_only", "warm_up", "value_only", "by_cross_entropy", "by_value")
+KINDS: dict[str, tuple[Any, str]] = {
+    "int": (int, "a whole number"),
+    "float": (int | float, "a number"),
+    "bool": (bool, "true or false"),
+    "str": (str, "a text"),
+    "dict": (dict, "a table of presets and their shares"),
+    "list": (list, "a list of tables"),
+}
+
+
+def check_settings(path: str | None, given: dict[str, Any], kind: type, here: str = "") -> None:
+    """Refuse settings that are unknown, of another type, or too small."""
+    known = {f.name: str(f.type).partition("[")[0] for f in dataclasses.fields(kind)}
+    unknown = sorted(set(given) - set(known))
     if unknown:
         raise SystemExit(f"{path}: there is no setting {', '.join(unknown)}{here}")
+    for name, value in given.items():
+        wanted, text = KINDS[known[name]]
+        if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+            raise SystemExit(f"{path}: {name}{here} must be {text}, not {value!r}")
+        least = int(known[name] == "int" and name not in MAY_BE_0)
+        if known[name] in ("int", "float") and not least <= value < float("inf"):
+            raise SystemExit(f"{path}: {name}{here} must be at least {least}, not {value}")
+    for preset, share in given.get("rules", {}).items():
+        try:
+            as_rules(preset)
+        except ValueError as error:
+            raise SystemExit(f"{path}: rules: {error}") from error
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < float("inf"):
+            raise SystemExit(f"{path}: the share of {preset} must be a number above 0, not {share!r}")
+    if "rules" in given and not given["rules"]:
+        raise SystemExit(f"{path}: rules must name a preset")
 
 
 @dataclass

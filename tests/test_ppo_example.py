@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -534,27 +535,42 @@ def test_the_log_writes_all_rows_and_warns_of_the_last(
     assert "WARNING after 2.0 M decisions: bids sink" in told
 
 
-def test_an_unknown_setting_is_one_clear_error(tmp_path: Path) -> None:
+WRONG = {
+    "leraning_rate = 1e-3\n[rules]\nstandard = 1.0": "there is no setting leraning_rate",
+    "[[rounds]]\nlessons = 5\nteachers = 3": "there is no setting teachers of a round",
+    "[[rounds]]\nby_value = 1": "a round must say how many lessons it has",
+    "rounds = [3]": "a round must be a table, not 3",
+    "against_past = 0.6\nagainst_rule_based = 0.5": "are shares of the tables: at most 1 together",
+    '[[rounds]]\nlessons = 5\nteacher = "rule_based"': "is a pimc or neural_search agent, not 'rule_based'",
+    '[[rounds]]\nlessons = 5\nteacher = "ismcts"': "is a pimc or neural_search agent, not 'ismcts'",
+    '[[rounds]]\nlessons = 5\nwhere = "mine"': "is 'teacher', 'own' or 'endings', not 'mine'",
+    "[[rounds]]\nlessons = -5": "lessons of a round must be at least 1, not -5",
+    "tables = 0": "tables must be at least 1, not 0",
+    "decisions = -1": "decisions must be at least 0, not -1",
+    "units = 1.5": "units must be a whole number, not 1.5",
+    "units = true": "units must be a whole number, not True",
+    "lr = nan": "lr must be at least 0, not nan",
+    'lr = "much"': "lr must be a number, not 'much'",
+    "critic_sees_all = 1": "critic_sees_all must be true or false, not 1",
+    "rules = 3": "rules must be a table of presets and their shares, not 3",
+    "[rules]": "rules must name a preset",
+    "[rules]\nnonsense = 1.0": "rules: there is no preset 'nonsense'",
+    "[rules]\nstandard = 0.0": "the share of standard must be a number above 0, not 0.0",
+    "units = ": "Invalid value",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_a_wrong_setting_is_one_clear_error(text: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    path.write_text("units = 64\nleraning_rate = 1e-3\n[rules]\nstandard = 1.0\n")
-    with pytest.raises(SystemExit, match=r"mine\.toml: there is no setting leraning_rate$"):
+    path.write_text(text + "\n")
+    with pytest.raises(SystemExit, match=re.escape(WRONG[text])):
         ppo.main(["--config", str(path)])
-    path.write_text("units = 64\n[[rounds]]\nlessons = 5\nteachers = 3\n")
-    with pytest.raises(SystemExit, match=r"mine\.toml: there is no setting teachers of a round$"):
-        ppo.main(["--config", str(path)])
-    path.write_text("units = 64\n[[rounds]]\nby_value = 1\n")
-    with pytest.raises(SystemExit, match=r"mine\.toml: a round must say how many lessons it has$"):
-        ppo.main(["--config", str(path)])
-    path.write_text("against_past = 0.6\nagainst_rule_based = 0.5\n")
-    with pytest.raises(SystemExit, match=r"are shares of the tables: at most 1 together$"):
-        ppo.main(["--config", str(path)])
-    for teacher in ("rule_based", "ismcts"):
-        path.write_text(f'[[rounds]]\nlessons = 5\nteacher = "{teacher}"\n')
-        with pytest.raises(SystemExit, match=f"is a pimc or neural_search agent, not '{teacher}'$"):
-            ppo.main(["--config", str(path)])
-    path.write_text('units = 64\n[[rounds]]\nlessons = 5\nwhere = "mine"\n')
-    with pytest.raises(SystemExit, match=r"is 'teacher', 'own' or 'endings', not 'mine'$"):
-        ppo.main(["--config", str(path)])
+
+
+def test_a_file_of_settings_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"mine\.toml: .*No such file"):
+        ppo.main(["--config", str(tmp_path / "mine.toml")])
 
 
 def test_the_released_settings_load() -> None:
