@@ -188,7 +188,7 @@ def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
     told |= {"start": args.start, "decisions": learner.decisions, "seed": config.seed}
     told |= {"minutes": round(learner.minutes, 1), "deals": deals, "deals_seed": args.deals_seed}
     lines = []
-    for rules in dict.fromkeys(name.rpartition("_")[0] for name in found):
+    for rules in ppo.main_rules(config):
         mine = {name.removeprefix(f"{rules}_"): x for name, x in found.items() if name.startswith(rules)}
         lines.append(told | {"rules": rules} | {name: round(x, 4) for name, x in mine.items()})
         print(json.dumps(lines[-1]))

@@ -18,6 +18,7 @@ The arena evaluates at intervals. Every checkpoint continues exactly: run the sa
 from __future__ import annotations
 
 import argparse
+import contextlib
 import copy
 import csv
 import dataclasses
@@ -46,6 +47,7 @@ from callbreak_env.arena.entrants import Entrant
 from callbreak_env.arena.figures import Challenge, challenge
 from callbreak_env.arena.formats import challenger
 from callbreak_env.arena.play import play
+from callbreak_env.checks import check_count, check_number
 from callbreak_env.engine.agents import PIMC
 from callbreak_env.engine.state import TABLE
 from callbreak_env.envs.selfplay import Turn
@@ -102,10 +104,8 @@ class Config:
     @classmethod
     def load(cls, path: str | None, **changes: Any) -> Config:
         """The defaults, then the file, then the changes."""
-        try:
+        with exits(f"{path}: "):
             given = tomllib.loads(Path(path).read_text(encoding="utf-8")) if path else {}
-        except (OSError, ValueError) as error:
-            raise SystemExit(f"{path}: {error}") from error
         check_settings(path, given, cls)
         for one in given.get("rounds", []):
             if not isinstance(one, dict):
@@ -124,13 +124,21 @@ class Config:
 
 MAY_BE_0 = ("seed", "decisions", "critic_only", "warm_up", "value_only", "by_cross_entropy", "by_value")
 KINDS: dict[str, tuple[Any, str]] = {
-    "int": (int, "a whole number"),
     "float": (int | float, "a number"),
     "bool": (bool, "true or false"),
     "str": (str, "a text"),
     "dict": (dict, "a table of presets and their shares"),
     "list": (list, "a list of tables"),
 }
+
+
+@contextlib.contextmanager
+def exits(before: str) -> Iterator[None]:
+    """End with the text of what goes wrong inside, and this before it."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"{before}{error}") from error
 
 
 def check_settings(path: str | None, given: dict[str, Any], kind: type, here: str = "") -> None:
@@ -140,19 +148,20 @@ def check_settings(path: str | None, given: dict[str, Any], kind: type, here: st
     if unknown:
         raise SystemExit(f"{path}: there is no setting {', '.join(unknown)}{here}")
     for name, value in given.items():
+        if known[name] == "int":
+            with exits(f"{path}: "):
+                check_count(value, f"{name}{here}", least=int(name not in MAY_BE_0))
+            continue
         wanted, text = KINDS[known[name]]
         if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
             raise SystemExit(f"{path}: {name}{here} must be {text}, not {value!r}")
-        least = int(known[name] == "int" and name not in MAY_BE_0)
-        if known[name] in ("int", "float") and not least <= value < float("inf"):
-            raise SystemExit(f"{path}: {name}{here} must be at least {least}, not {value}")
+        if known[name] == "float" and not 0 <= value < float("inf"):
+            raise SystemExit(f"{path}: {name}{here} must be at least 0, not {value}")
     for preset, share in given.get("rules", {}).items():
-        try:
+        with exits(f"{path}: rules: "):
             as_rules(preset)
-        except ValueError as error:
-            raise SystemExit(f"{path}: rules: {error}") from error
-        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < float("inf"):
-            raise SystemExit(f"{path}: the share of {preset} must be a number above 0, not {share!r}")
+        with exits(f"{path}: "):
+            check_number(share, f"the share of {preset}", positive=True)
     if "rules" in given and not given["rules"]:
         raise SystemExit(f"{path}: rules must name a preset")
 
@@ -946,14 +955,19 @@ def challenged(config: Config, agent: Any, reference: Any, rules: str, deals: in
     return challenge(results, "agent", "reference")
 
 
+def main_rules(config: Config) -> list[str]:
+    """The presets that are measured: standard and bhoos where the run has them, else its first."""
+    both = [name for name in ("standard", "bhoos") if name in config.rules]
+    return both or [next(iter(config.rules))]
+
+
 def evaluate(
     config: Config, policy: Policy, deals: int, seed: int, reference: Any = "rule_based"
 ) -> dict[str, float]:
     """The arena's figures of the best action among three of a reference, under the main rules."""
     agent = NeuralAgent(policy.weights())
     found: dict[str, float] = {}
-    both = [name for name in ("standard", "bhoos") if name in config.rules]
-    for name in both or [next(iter(config.rules))]:
+    for name in main_rules(config):
         figures = challenged(config, agent, reference, name, deals, seed)
         found |= {
             f"{name}_gain": figures.gain.mean,
