@@ -38,7 +38,7 @@ def add_commands(commands: Any) -> None:
     )
     size.add_argument("--deals", type=int, metavar="N", help="so many deals instead")
     bench.add_argument("--rules", nargs="+", metavar="PRESET", help="only these presets of standard, bhoos")
-    bench.add_argument("--field", nargs="*", metavar="F", help="only these fields of F0, F1")
+    bench.add_argument("--field", nargs="*", metavar="F", help="only these fields of F0, F1, F2")
     bench.add_argument("--no-mix", action="store_true", help="without the mix, where all of a pool meet")
     bench.add_argument("--json", type=Path, metavar="FILE", help="write all of it (.json, or .json.gz)")
     bench.add_argument("--plot", type=Path, metavar="FILE", help="draw it: FILE.png and FILE.svg")

@@ -106,8 +106,8 @@ def agent_names() -> list[str]:
 def make_agent(spec: str) -> Agent:
     """An agent by name, with options after a colon: ``"rule_based"``, ``"pimc:bid=100,play=50"``.
 
-    Values that read as a whole number, a decimal number, true or false become such. The agent's ``name`` is
-    the whole text.
+    Values that read as a whole number, a decimal number, true or false become such, but for options that
+    are texts. The agent's ``name`` is the whole text.
 
     Raises:
         ValueError: no such agent, or options that it does not take.
@@ -119,7 +119,7 @@ def make_agent(spec: str) -> Agent:
         raise ValueError(f"there is no agent {name!r}: choose one of {', '.join(_REGISTRY)}")
     module, _, attribute = _REGISTRY[name].partition(":")
     factory = getattr(importlib.import_module(module), attribute)
-    known = list(inspect.signature(factory).parameters)[1:]
+    known = dict(list(inspect.signature(factory).parameters.items())[1:])
     options: dict[str, Any] = {}
     for part in filter(None, rest.split(",")):
         key, equals, text = (piece.strip() for piece in part.partition("="))
@@ -130,7 +130,7 @@ def make_agent(spec: str) -> Agent:
             raise ValueError(f"agent {spec!r} has no option {key!r}: {told}")
         if key in options:
             raise ValueError(f"agent {spec!r}: {key!r} is given twice")
-        options[key] = _value(text)
+        options[key] = text if "str" in str(known[key].annotation) else _value(text)
     try:
         agent: Agent = factory(name, **options)
     except ValueError as error:

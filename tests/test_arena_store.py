@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from arenas import BOT, same
+from callbreak_env.agents.neural import save_weights
 from callbreak_env.arena import play as play_module
 from callbreak_env.arena.formats import challenger, four_at_a_table
 from callbreak_env.arena.play import play
@@ -23,6 +24,7 @@ from callbreak_env.arena.player import Player
 from callbreak_env.arena.results import Results
 from callbreak_env.arena.store import read_results
 from conftest import JIT
+from networks import network
 
 SCHEDULE = challenger("uniform", "low_bid")
 
@@ -236,6 +238,22 @@ def test_a_file_of_another_tournament_is_refused(case: str, tmp_path: Path) -> N
     with pytest.raises(ValueError, match=f"r.jsonl holds other results: {words}.*give another file"):
         play(**{"schedule": SCHEDULE, "seed": 3, "deals": 2, "file": file, **options})
     assert file.read_bytes() == before
+
+
+def test_a_file_of_other_weights_is_refused(tmp_path: Path) -> None:
+    """A network that was trained further lies at the same path."""
+    file, spec = tmp_path / "r.jsonl", f"net=neural:play=0,weights={tmp_path / 'net'}"
+    schedule = challenger("net", "low_bid", field_table=False)
+
+    def play_net(deals: int) -> Results:
+        return play(schedule, [spec, "low_bid"], seed=3, deals=deals, file=file)
+
+    save_weights(network(8, 1, seed=1), tmp_path / "net")
+    play_net(1)
+    play_net(2)
+    save_weights(network(8, 1, seed=2), tmp_path / "net")
+    with pytest.raises(ValueError, match=r"r.jsonl holds other results: its sources"):
+        play_net(2)
 
 
 def test_a_file_of_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

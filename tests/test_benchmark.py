@@ -18,6 +18,8 @@ import pytest
 import regenerate_bench
 from arenas import BOT
 from benches import DEALS, PRESETS, small_definition, small_report
+from callbreak_env.agents.neural import save_weights
+from callbreak_env.arena import benchmark as benchmark_module
 from callbreak_env.arena import definition as definition_module
 from callbreak_env.arena.benchmark import public, run
 from callbreak_env.arena.definition import MIX, decks_digest, definition
@@ -30,6 +32,7 @@ from callbreak_env.match import deal_points
 from callbreak_env.policy import AGENT_VERSIONS
 from callbreak_env.rules import PRESETS as ALL_PRESETS
 from conftest import JIT
+from networks import network
 
 
 @pytest.fixture
@@ -164,6 +167,21 @@ def test_the_company_in_a_run_changes_nothing(small: None) -> None:
     assert alone.figures["standard"]["F0"] == small_report().figures["standard"]["F0"]
 
 
+def test_one_agent_is_compared_in_all_that_there_is(small: None) -> None:
+    """The references fill the tables; none of them is compared, nor what fills the pool up."""
+    report = run(["uniform"], deals=2, rules=["standard"])
+    assert report.compared == ("uniform",)
+    fields = report.figures["standard"]
+    assert fields.keys() == {*definition().fields, MIX}
+    for part in report.parts:
+        pool = (
+            definition().pool(["uniform"])
+            if part.field == MIX
+            else {definition().fields[part.field], "uniform"}
+        )
+        assert set(part.results.schedule.names) == set(pool)
+
+
 def test_a_run_goes_on_where_it_stopped(small: None, tmp_path: Path) -> None:
     chosen: dict[str, Any] = {
         "rules": ["standard"],
@@ -188,6 +206,22 @@ def test_what_will_happen_is_told(small: None) -> None:
     assert "4 deals in 4 seats" in lines[0]
     assert "intervals of about ±0.735 points a deal" in lines[0]  # 1.96 * 0.75 / 2
     assert lines[1:] == ["standard, F1 ..."]
+
+
+def test_a_speed_is_that_of_one_thread(small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables are shared among threads, so what the whole run took says nothing of an agent asked for many."""
+    monkeypatch.setattr(benchmark_module, "measure_speed", lambda *_: 123.0)
+    monkeypatch.setattr(benchmark_module, "usable_cores", lambda: 2)
+    save_weights(network(8, 1), tmp_path / "net")
+    (tmp_path / "bot.py").write_text("def bot(view):\n    return view.legal_actions()[0]\n")
+    net, bot = f"net=neural:play=0,weights={tmp_path / 'net'}", f"bot=python:{tmp_path / 'bot.py'}:bot"
+    for agents, cores in (([net], 2), ([net, bot], 1)):
+        lines: list[str] = []
+        chosen: dict[str, Any] = {"rules": ["standard"], "fields": ["F0"], "mix": False}
+        report = run(agents, deals=2, threads=2, say=lines.append, **chosen)
+        assert f"of play on {cores} core" in lines[0]
+        assert report.speed["net"] == 123.0
+    assert report.speed["bot"] != 123.0
 
 
 @pytest.mark.parametrize(

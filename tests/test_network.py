@@ -71,6 +71,20 @@ def test_forward_adds_in_one_order(units: int, layers: int, amount: Amount) -> N
         assert found.tobytes() == expected.tobytes()
 
 
+def test_weights_of_any_size_give_numbers(amount: Amount) -> None:
+    """Sums beyond float32 are infinite, and one infinity less another is no number: that chooses nothing."""
+    huge = network(20, 3)._replace(hidden=np.full((2, 20, 20), 3e38, np.float32))
+    inputs = rows(amount(20, no_jit=3))
+    x = np.maximum(inputs.astype(np.float32) @ huge.first + huge.biases[0], 0)
+    with np.errstate(all="ignore"):
+        for matrix, bias in zip(huge.hidden, huge.biases[1:], strict=True):
+            x = x + np.maximum(x @ matrix + bias, 0)
+        raw = x @ huge.last + huge.last_bias
+        found = asked(inputs, huge)
+    assert np.isnan(raw).mean() > 0.9
+    assert (np.abs(found) <= np.float32(1e30)).all()
+
+
 @pytest.mark.parametrize("preset", ["standard", "no_trump"])
 def test_what_is_asked_at_a_table_has_its_names(preset: str, amount: Amount) -> None:
     """The forward pass of its row, from the places back; -inf where illegal. What was there is lost."""

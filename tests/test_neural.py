@@ -231,6 +231,8 @@ def spoil(path: Path, case: str) -> None:
         Path(f"{path}.npz").mkdir()
     elif case == "no JSON":
         Path(f"{path}.json").write_text("{", encoding="utf-8")
+    elif case == "nested":
+        Path(f"{path}.json").write_text("[" * 10**5, encoding="utf-8")
     elif case == "no text":
         Path(f"{path}.json").write_bytes(b"\xff\xfe\xfa")
     elif case == "another JSON":
@@ -269,6 +271,7 @@ SPOILT = {
     "no description": "No such file",
     "a folder": "Is a directory|Permission denied",
     "no JSON": "Expecting property name",
+    "nested": "recursion",
     "no text": "can't decode byte",
     "another JSON": r"not the file that net\.json describes \(sha256\)",
     "no checksum": r"not the file that net\.json describes \(sha256\)",
@@ -316,7 +319,8 @@ def test_the_weights_of_the_package_are_whole_and_small() -> None:
     assert beliefs.last.shape[1] == BELIEF_OUTPUTS
 
 
-def test_it_is_registered(tmp_path: Path) -> None:
+def test_it_is_registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     assert "neural" in agent_names()
     assert AGENT_VERSIONS["neural"] >= 1
     agent = make_agent("neural")
@@ -337,6 +341,10 @@ def test_it_is_registered(tmp_path: Path) -> None:
     assert isinstance(agent, NeuralSearchAgent)
     assert agent.beliefs is not None
     assert agent.beliefs.last.shape == (8, BELIEF_OUTPUTS)
+    save_weights(network(9, 1), Path("007"))
+    agent = make_agent("neural:weights=007")
+    assert isinstance(agent, NeuralSearchAgent)
+    assert agent.weights.last.shape == (9, OUTPUTS), "a path is a text, also where it reads as a number"
     for options, message in (
         (f"beliefs={tmp_path / 'net'}", r"last must be of shape \(8, 156\)"),
         ("deals=3", "has no option 'deals': its options are play, last, play_prior, weights, beliefs"),

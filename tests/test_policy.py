@@ -69,5 +69,5 @@ def test_option_values_are_read_by_kind(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(policy, "spy", spy, raising=False)
     monkeypatch.setitem(policy._REGISTRY, "spy", "callbreak_env.policy:spy")
-    assert make_agent("spy:deals=64, share=0.5,fast=True,name=pimc").name.startswith("spy:deals")
-    assert seen == {"deals": 64, "share": 0.5, "fast": True, "name": "pimc", "agent_name": "spy"}
+    assert make_agent("spy:deals=64, share=0.5,fast=True,name=007").name.startswith("spy:deals")
+    assert seen == {"deals": 64, "share": 0.5, "fast": True, "name": "007", "agent_name": "spy"}

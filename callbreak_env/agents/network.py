@@ -8,6 +8,7 @@ processor, so that the result depends neither on the machine nor on how many row
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -31,6 +32,7 @@ BELIEF_OUTPUTS = HOLDERS * NUM_CARDS
 _CACHE_LINE = 16
 """Numbers that a processor loads together."""
 _ZERO = np.float32(0)
+_LARGEST = np.float32(1e30)
 
 
 class Weights(NamedTuple):
@@ -83,6 +85,11 @@ def check_weights(arrays: Mapping[str, Any], outputs: int = OUTPUTS) -> Weights:
     return Weights(*copies)
 
 
+def weights_digest(weights: Weights) -> str:
+    """Twelve hexadecimal digits that other weights do not have."""
+    return hashlib.sha256(b"".join(array.tobytes() for array in weights)).hexdigest()[:12]
+
+
 def _at_a_cache_line(array: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
     """A float32 copy that begins where a cache line does: the network is a seventh faster by it."""
     room = np.empty(array.size + _CACHE_LINE, np.float32)
@@ -101,7 +108,7 @@ def forward(row: Array, weights: Weights, units: Array, out: Array) -> None:
         row: [INPUTS] int8.
         weights: of the network.
         units: [2, H] float32, overwritten.
-        out: [79] or [156] float32, written.
+        out: [79] or [156] float32, written; no number is above 1e30 in size, and what is none is -1e30.
     """
     now, more = units[0], units[1]
     now[:] = weights.biases[0]
@@ -113,6 +120,9 @@ def forward(row: Array, weights: Weights, units: Array, out: Array) -> None:
         now += np.maximum(more, _ZERO)
     out[:] = weights.last_bias
     add_product(out, now, weights.last)
+    for i in range(len(out)):  # weights may be finite, and what they give not even a number
+        if not abs(out[i]) < _LARGEST:
+            out[i] = _LARGEST if out[i] > _ZERO else -_LARGEST
 
 
 class Memory(NamedTuple):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from callbreak_env.actions import NUM_ACTIONS
 from callbreak_env.agents.compiled import KeyedAgent
 from callbreak_env.agents.inputs import inputs_digest
-from callbreak_env.agents.network import OUTPUTS, Weights, ask, check_weights, new_memory
+from callbreak_env.agents.network import OUTPUTS, Weights, ask, check_weights, new_memory, weights_digest
 from callbreak_env.engine._jit import kernel, popcount
 from callbreak_env.engine.legality import BIDS_FLAG, legal_word
 from callbreak_env.engine.policies import lowest_action
@@ -42,6 +42,11 @@ class NeuralAgent(KeyedAgent):
     def __init__(self, weights: Weights, name: str = "neural") -> None:
         super().__init__(name)
         self.weights = weights
+
+    @property
+    def digest(self) -> str:
+        """Of the weights."""
+        return weights_digest(self.weights)
 
     def reset(self, seat: int, rules: Rules, rng: np.random.Generator) -> None:
         """Nothing is kept from one decision to the next."""
@@ -148,7 +153,7 @@ def _released(name: str, outputs: int) -> Weights:
 
 def chosen_weights(path: str | None, name: str = RELEASED, outputs: int = OUTPUTS) -> Weights:
     """``load_weights`` of a path, or with None ``released_weights`` of a name."""
-    return released_weights(name, outputs) if path is None else load_weights(str(path), outputs)
+    return released_weights(name, outputs) if path is None else load_weights(path, outputs)
 
 
 def _files(path: str | Path) -> tuple[Path, Path]:
@@ -159,7 +164,7 @@ def _files(path: str | Path) -> tuple[Path, Path]:
 def _load(npz: Traversable, description: Traversable, outputs: int) -> Weights:
     try:
         data, told = npz.read_bytes(), json.loads(description.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CallBreakError(f"weights {npz}: {error}") from error
     if not isinstance(told, dict) or told.get("sha256") != hashlib.sha256(data).hexdigest():
         raise CallBreakError(f"weights {npz}: not the file that {description.name} describes (sha256)")

@@ -16,7 +16,16 @@ import numpy.typing as npt
 from callbreak_env.actions import NUM_ACTIONS
 from callbreak_env.agents.compiled import MOST_DRAWS, CompiledAgent, KeyedAgent, pimc_settings
 from callbreak_env.agents.inputs import place_of
-from callbreak_env.agents.network import BELIEF_OUTPUTS, HOLDERS, Memory, Weights, ask, forward, new_memory
+from callbreak_env.agents.network import (
+    BELIEF_OUTPUTS,
+    HOLDERS,
+    Memory,
+    Weights,
+    ask,
+    forward,
+    new_memory,
+    weights_digest,
+)
 from callbreak_env.agents.neural import RELEASED_BELIEFS, best_action, chosen_weights
 from callbreak_env.cards import CARDS_PER_SUIT, NUM_CARDS, NUM_SEATS
 from callbreak_env.checks import check_count, check_number
@@ -179,6 +188,11 @@ class NeuralSearchAgent(KeyedAgent):
         super().__init__(name)
         self.weights, self.beliefs, self.settings = weights, beliefs, settings
         self.bid_prior, self.play_prior = bid_prior, play_prior
+
+    @property
+    def digest(self) -> str:
+        """Of the weights of both networks."""
+        return " ".join(weights_digest(each) for each in (self.weights, self.beliefs) if each)
 
     def act_tables(self, tables: Array, rules: Rules, threads: int | None = 1) -> npt.NDArray[np.int64]:
         """The action ids for the seats to act at K tables: [K] TABLE -> [K] int64. None may be over."""

@@ -23,7 +23,7 @@ from callbreak_env.cards import NUM_SEATS
 from callbreak_env.checks import check_choice, check_count, check_list
 from callbreak_env.engine.threads import check_threads, usable_cores
 from callbreak_env.errors import CallBreakError
-from callbreak_env.policy import AGENT_VERSIONS
+from callbreak_env.policy import AGENT_VERSIONS, TableAgent
 
 DEVIATION = 0.75
 """Of the own points a deal, over four seats, of agents much like the field: for planning only."""
@@ -80,17 +80,18 @@ def run(
     parts = [(preset, field) for preset in presets for field in [*chosen, *([MIX] if mix else [])]]
     if not parts:
         raise CallBreakError("there is nothing to play: no field, and no mix")
+    labels = [entrant.label for entrant in compared]
     entrants = {entrant.label: entrant for entrant in compared}
     for _, field in parts:
-        for name in the.schedule(field, list(entrants)).names:
+        for name in the.schedule(field, labels).names:
             if name not in entrants:
                 entrants[name] = Entrant(name)
     the.check()
-    labels = [entrant.label for entrant in compared]
     speed = {label: measure_speed(entrant, time_limit) for label, entrant in entrants.items()}
     threads = check_threads(threads)
     workers = usable_cores() if workers is None else check_count(workers, "workers")
-    asks = any(entrant.record is None for entrant in entrants.values())
+    threaded = [label for label, each in entrants.items() if isinstance(each.batch, TableAgent)]
+    asks = any(each.record is None and label not in threaded for label, each in entrants.items())
     processes = min(usable_cores(), workers if asks else max(threads, workers))
     say(_prospect(the, labels, parts, amounts, speed, processes))
     played = []
@@ -111,6 +112,9 @@ def run(
             file=file,
         )
         played.append(Part(preset, field, results))
+    asked = _speed_when_asked(part.results for part in played)
+    for label in threaded:  # theirs is of several threads; that of the trial is of one
+        asked.pop(label, None)
     return Report(
         benchmark=the.title,
         size=size if deals is None else "custom",
@@ -124,7 +128,7 @@ def run(
         time_limit=time_limit,
         software=software(),
         machine=machine(),
-        speed={**speed, **_speed_when_asked(part.results for part in played)},
+        speed={**speed, **asked},
         parts=tuple(played),
         figures=summarise(played),
     )

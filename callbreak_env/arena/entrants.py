@@ -40,7 +40,7 @@ class Entrant:
         label: its name in the tournament.
         source: what it was made from, in words, for the record.
         version: of an agent of the package that was given by name; else None.
-        digest: of the text of the file that was given by name; else None.
+        digest: of the text of the file that was given by name, or the agent's own ``digest``; else None.
         record: [1] AGENT of an agent that is played by compiled code; None for one that is asked. (A compiled
             agent with a time budget is asked: what a clock decides is kept apart from what repeats.)
         batch: the agent that is asked for many tables in one call (``act_tables``, with the other hands taken
@@ -57,8 +57,8 @@ class Entrant:
     def __init__(self, given: Any, label: str | None = None) -> None:
         self._given = given
         if isinstance(given, str):
-            own, text = _split(given)
-            self.label = label or own or text
+            named, text = _split(given)
+            self.label = label or named or text
             self._agent, self._anew = _named(text, self.label)
             kind, _, rest = text.partition(":")
             self.source, self.version = text, AGENT_VERSIONS.get(kind)
@@ -67,6 +67,9 @@ class Entrant:
             self._agent, self._anew = _made(given, as_agent, label)
             self.label = label or self._agent.name
             self.source, self.version, self.digest = _describe(given, self._agent), None, None
+        own = getattr(self._agent, "digest", None)
+        if self.digest is None and isinstance(own, str):
+            self.digest = own
         if not isinstance(self.label, str) or not self.label.strip() or not self.label.isprintable():
             raise CallBreakError(f"an entrant's label must be text, not {self.label!r:.60}")
         self.record: Array | None = None

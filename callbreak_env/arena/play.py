@@ -141,9 +141,9 @@ def _in_order(schedule: Schedule, entrants: Sequence[Entrant]) -> list[Entrant]:
 
 
 def _source(entrant: Entrant) -> str:
-    """What an entrant was made from, and which version: deals of two versions do not go into one file."""
-    version = entrant.version or entrant.digest
-    return entrant.source + ("" if version is None else f" (version {version})")
+    """What an entrant was made from, and which version: deals of two do not go into one file."""
+    version = ", ".join(str(each) for each in (entrant.version, entrant.digest) if each is not None)
+    return entrant.source + (version and f" (version {version})")
 
 
 class _Pace:

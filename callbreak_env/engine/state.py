@@ -132,7 +132,13 @@ NO_DECKS: Array = np.zeros((0, NUM_CARDS), np.uint8)
 
 @functools.lru_cache(maxsize=256)
 def rules_record(rules: Rules) -> Array:
-    """The rules as the engine reads them: an array of one ``RULES`` record, shared: do not write."""
+    """The rules as the engine reads them: an array of one ``RULES`` record, shared: do not write.
+
+    Raises:
+        ValueError: it is no ``Rules``.
+    """
+    if not isinstance(rules, Rules):
+        raise ValueError(f"rules must be a Rules, as Rules.preset gives it, not {rules!r:.60}")
     record = np.zeros(1, RULES)
     for name, value in rules.to_dict().items():
         if name in (RULES.names or ()):
