@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import hashlib
 import json
 import sys
 from dataclasses import dataclass, field
@@ -33,9 +32,10 @@ import torch
 from torch import nn
 
 from callbreak_env import make_agent
-from callbreak_env.agents.network import Weights
+from callbreak_env.agents.network import Weights, weights_digest
 from callbreak_env.agents.neural import NeuralAgent
 from callbreak_env.agents.neural_search import NeuralSearchAgent
+from callbreak_env.checks import check_count, check_seed
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
 
@@ -54,6 +54,7 @@ class Config(ppo.Config):
     past_every: int = 10**12
     against_past: float = 0.0
     anchor_bid: float = 0.0
+    threads: int = 1
     evaluate_every: int = 2_000_000
     evaluate_deals: int = 1_000
 
@@ -152,8 +153,8 @@ def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
     parser.add_argument("--decisions", type=int, help="of the learner, with a choice; else 20,000,000")
     parser.add_argument("--deals", type=int, help="of the measurement; else 10,000")
     parser.add_argument("--deals-seed", type=int, default=77_000_001)
-    parser.add_argument("--seed", type=int, default=1, help="of the training")
-    parser.add_argument("--threads", type=int, default=1, help="of torch and of the arena")
+    parser.add_argument("--seed", type=int, help="of the training; else 1")
+    parser.add_argument("--threads", type=int, help="of torch and of the arena; else 1")
     parser.add_argument("--config", help="a TOML file with settings of Config")
     parser.add_argument("--folder", type=Path, help="of the checkpoint; else runs/deviator and what it is of")
     parser.add_argument("--out", type=Path, help="a file to append the result to")
@@ -164,26 +165,35 @@ def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
     if args.smoke:
         victim: Any = random_victim()
     else:
-        victim = make_agent(f"neural:weights={args.weights}" if args.weights else args.victim)
-    settings: dict[str, Any] = {"seed": args.seed, "threads": args.threads} | (SMOKE if args.smoke else {})
+        with ppo.exits(""):
+            victim = make_agent(f"neural:weights={args.weights}" if args.weights else args.victim)
+    with ppo.exits("--"):
+        deals = 400 if args.smoke else 10_000
+        deals = deals if args.deals is None else check_count(args.deals, "deals", 2)
+        check_seed(args.deals_seed, "deals-seed")
+    with ppo.exits("--out: "):
+        if args.out:
+            args.out.parent.mkdir(parents=True, exist_ok=True)
+            args.out.open("a").close()
+    settings: dict[str, Any] = dict(SMOKE if args.smoke else {})
+    for name in ("seed", "threads", "decisions"):
+        if getattr(args, name) is not None:
+            settings[name] = getattr(args, name)
     told: dict[str, Any] = {"victim": victim.name}
     if has_network(victim):
-        told["weights"] = hashlib.sha256(b"".join(a.tobytes() for a in victim.weights)).hexdigest()[:12]
+        told["weights"] = weights_digest(victim.weights)
     if args.start == "victim":
         if not has_network(victim):
             raise SystemExit(f"--start victim: {victim.name} has no network")
         layers, units = victim.weights.biases.shape
         settings |= {"units": units, "layers": layers}
-    if args.decisions:
-        settings["decisions"] = args.decisions
     settings |= {"victim": " ".join(told.values()), "start": args.start}
     config = Config.load(args.config, **settings)
     print(json.dumps(dataclasses.asdict(config)))
-    parts = (told["victim"], told.get("weights", ""), args.start, f"seed{args.seed}")
+    parts = (told["victim"], told.get("weights", ""), args.start, f"seed{config.seed}")
     name = "-".join(filter(None, parts)).replace(":", "_").replace("/", "_")
     folder = args.folder or Path("runs/deviator", name)
     learner = train(config, victim, folder)
-    deals = args.deals or (400 if args.smoke else 10_000)
     found = ppo.evaluate(config, learner.policy, deals, args.deals_seed, victim)
     told |= {"start": args.start, "decisions": learner.decisions, "seed": config.seed}
     told |= {"minutes": round(learner.minutes, 1), "deals": deals, "deals_seed": args.deals_seed}
@@ -193,7 +203,6 @@ def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
         lines.append(told | {"rules": rules} | {name: round(x, 4) for name, x in mine.items()})
         print(json.dumps(lines[-1]))
     if args.out:
-        args.out.parent.mkdir(parents=True, exist_ok=True)
         with args.out.open("a", encoding="utf-8") as file:
             file.writelines(json.dumps(line) + "\n" for line in lines)
     return lines

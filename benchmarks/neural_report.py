@@ -23,6 +23,7 @@ from callbreak_env.arena.figures import challenge
 from callbreak_env.arena.formats import challenger, four_at_a_table
 from callbreak_env.arena.play import play
 from callbreak_env.cards import hand_text
+from callbreak_env.checks import check_count
 from callbreak_env.engine.state import BIDDING
 
 PRESETS = ("standard", "bhoos")
@@ -215,8 +216,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--history", type=Path, nargs="*", default=[], help="history.csv files, named by run")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "pictures")
     args = parser.parse_args(arguments)
-    net = make_agent("neural" if args.weights is None else f"neural:weights={args.weights}")
-    args.out.mkdir(parents=True, exist_ok=True)
+    try:
+        check_count(args.deals, "--deals", 2)
+        check_count(args.regret_deals, "--regret-deals", 0)
+        net = make_agent("neural" if args.weights is None else f"neural:weights={args.weights}")
+        for file in args.history:
+            file.open().close()
+        args.out.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise SystemExit(str(error)) from error
     print(f"{args.deals} deals of seed {SEED}; intervals 95 %, by a bootstrap over deals")
     bids(net, args.deals, args.out / "neural_bids.png")
     swapped(net, args.deals)

@@ -37,7 +37,7 @@ MAY_HOLD = 52 * (OWN_PLANES + PLANES).index("may_hold_1")
 class Config:
     """What a run is made of."""
 
-    weights: str | None = None  # of the network that plays; none: those of the package
+    weights: str = ""  # of the network that plays; none: those of the package
     seed: int = 1
     rules: dict[str, float] = field(default_factory=lambda: {"standard": 0.55, "bhoos": 0.45})
     units: int = 256
@@ -49,6 +49,9 @@ class Config:
     odd_bids: float = 0.02
     lr: float = 1e-3
     minibatch: int = 4096
+    limits: ClassVar[ppo.Limits] = {
+        name: ppo.Config.limits[name] for name in ("seed", "threads", "odd_bids")
+    } | {"among_rule_based": (0, 1)}
 
 
 class Beliefs(ppo.Policy):
@@ -78,7 +81,7 @@ def error_of(beliefs: Beliefs, rows: torch.Tensor) -> torch.Tensor:
 
 def positions(config: Config) -> Iterator[torch.Tensor]:
     """[K, INPUTS + HIDDEN] int8 at a time: what the network saw at its decisions, and the other hands."""
-    agent, usual = NeuralAgent(chosen_weights(config.weights)), make_agent("rule_based")
+    agent, usual = NeuralAgent(chosen_weights(config.weights or None)), make_agent("rule_based")
     tables = ppo.Tables(config.rules, config.tables)
     shares = ppo.Config(against_past=0.0, against_rule_based=config.among_rule_based)
     seed = config.seed * 1_000_000_007
@@ -106,7 +109,8 @@ def positions(config: Config) -> Iterator[torch.Tensor]:
 
 def train(config: Config, folder: Path) -> dict[str, float]:
     """Learn, write the weights, and tell how good the beliefs are in deals that were not learnt from."""
-    folder.mkdir(parents=True, exist_ok=True)
+    with ppo.exits("no folder for the run: "):
+        folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(config.seed)
     torch.set_num_threads(config.threads)
     start = time.perf_counter()
@@ -158,13 +162,17 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--weights", help="of the network that plays, as neural:weights=PATH takes them")
     parser.add_argument("--out", default="runs/beliefs", help="folder of the weights")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--decisions", type=int, default=Config.decisions)
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--threads", type=int, help="of torch and of the tables")
+    parser.add_argument("--decisions", type=int, help="with a choice; else 20,000,000")
     parser.add_argument("--smoke", action="store_true", help="a small run instead")
     args = vars(parser.parse_args(arguments))
     smoke, out = args.pop("smoke"), Path(args.pop("out"))
-    config = Config(**args | (SMOKE if smoke else {}))
+    given = (SMOKE if smoke else {}) | {name: each for name, each in args.items() if each is not None}
+    ppo.check_settings("", given, Config)
+    with ppo.exits(""):
+        chosen_weights(args["weights"])
+    config = Config(**given)
     print(json.dumps(dataclasses.asdict(config)))
     told = train(config, out)
     print(json.dumps(told))

@@ -23,7 +23,7 @@ import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import ppo_selfplay as ppo
@@ -51,6 +51,11 @@ class Config(ppo.Config):
     epsilon_end: float = 0.01
     lr: float = 1e-3
     lr_end: float = 1e-4
+    limits: ClassVar[ppo.Limits] = ppo.Config.limits | {
+        "value_only": (0, None),
+        "epsilon": (0, 1),
+        "epsilon_end": (0, 1),
+    }
 
 
 class Values(ppo.Policy):
@@ -96,9 +101,13 @@ class Values(ppo.Policy):
 
     def start(self, path: str, temperature: float) -> None:
         """Begin with a cloned policy: its logits are values over the temperature, up to a constant."""
-        kept = torch.load(path, weights_only=True)
         own = {name: array for name, array in self.state_dict().items() if name.startswith("value.")}
-        self.load_state_dict(own | (kept["parts"]["policy"] if "parts" in kept else kept))
+        with ppo.exits(f"{path}: ", Exception):
+            kept = torch.load(path, weights_only=True)
+            kept = kept["parts"]["policy"] if "parts" in kept else kept
+            if own.keys() & kept.keys():
+                raise SystemExit(f"{path}: holds values already; a start is of ppo_selfplay.py, a policy")
+            self.load_state_dict(own | kept)
         self.scale(temperature)
 
     def hold(self, held: bool) -> None:

@@ -47,7 +47,7 @@ from callbreak_env.arena.entrants import Entrant
 from callbreak_env.arena.figures import Challenge, challenge
 from callbreak_env.arena.formats import challenger
 from callbreak_env.arena.play import play
-from callbreak_env.checks import check_count, check_number
+from callbreak_env.checks import MAX_SEED, check_count, check_number
 from callbreak_env.engine.agents import PIMC
 from callbreak_env.engine.state import TABLE
 from callbreak_env.envs.selfplay import Turn
@@ -55,6 +55,7 @@ from callbreak_env.playouts import playouts
 from callbreak_env.rules import Rules, as_rules
 
 ACTIONS, CARDS, TRICKS = 65, 52, 14
+Limits = dict[str, tuple[float, float | None]]
 CURRENT, PAST, RULE_BASED = range(3)
 
 
@@ -100,17 +101,34 @@ class Config:
     evaluate_every: int = 20_000_000
     evaluate_deals: int = 500
     evaluate_seed: int = 5_000
+    # least and most of settings; of others the least is 1, or 0 of those that need not be whole
+    limits: ClassVar[Limits] = {
+        "seed": (0, 10**9),  # what is made of it is a seed too
+        "threads": (1, 1024),
+        "odd_bids": (0, 1),
+        "temperature": (1e-4, None),
+        "value_temperature": (1e-4, None),
+        "decisions": (0, None),
+        "against_past": (0, 1),
+        "against_rule_based": (0, 1),
+        "critic_only": (0, None),
+        "warm_up": (0, None),
+        "gae_lambda": (0, 1),
+        "evaluate_deals": (2, None),
+        "evaluate_seed": (0, MAX_SEED),
+    }
 
     @classmethod
     def load(cls, path: str | None, **changes: Any) -> Config:
         """The defaults, then the file, then the changes."""
         with exits(f"{path}: "):
             given = tomllib.loads(Path(path).read_text(encoding="utf-8")) if path else {}
-        check_settings(path, given, cls)
+        check_settings(f"{path}: ", given, cls)
+        check_settings("", changes, cls)
         for one in given.get("rounds", []):
             if not isinstance(one, dict):
                 raise SystemExit(f"{path}: a round must be a table, not {one!r}")
-            check_settings(path, one, Round, " of a round")
+            check_settings(f"{path}: ", one, Round, " of a round")
             if "lessons" not in one:
                 raise SystemExit(f"{path}: a round must say how many lessons it has")
             Round(**one)
@@ -122,7 +140,6 @@ class Config:
         return config
 
 
-MAY_BE_0 = ("seed", "decisions", "critic_only", "warm_up", "value_only", "by_cross_entropy", "by_value")
 KINDS: dict[str, tuple[Any, str]] = {
     "float": (int | float, "a number"),
     "bool": (bool, "true or false"),
@@ -133,37 +150,48 @@ KINDS: dict[str, tuple[Any, str]] = {
 
 
 @contextlib.contextmanager
-def exits(before: str) -> Iterator[None]:
+def exits(before: str, *more: type[Exception]) -> Iterator[None]:
     """End with the text of what goes wrong inside, and this before it."""
     try:
         yield
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, *more) as error:
         raise SystemExit(f"{before}{error}") from error
 
 
-def check_settings(path: str | None, given: dict[str, Any], kind: type, here: str = "") -> None:
-    """Refuse settings that are unknown, of another type, or too small."""
+def check_settings(path: str, given: dict[str, Any], kind: Any, here: str = "") -> None:
+    """Refuse settings that are unknown, of another type, too small or too large.
+
+    Args:
+        path: what errors begin with.
+        given: the settings.
+        kind: the dataclass that they are of, with its limits.
+        here: what errors say after a setting's name.
+    """
     known = {f.name: str(f.type).partition("[")[0] for f in dataclasses.fields(kind)}
     unknown = sorted(set(given) - set(known))
     if unknown:
-        raise SystemExit(f"{path}: there is no setting {', '.join(unknown)}{here}")
+        raise SystemExit(f"{path}there is no setting {', '.join(unknown)}{here}")
     for name, value in given.items():
         if known[name] == "int":
-            with exits(f"{path}: "):
-                check_count(value, f"{name}{here}", least=int(name not in MAY_BE_0))
+            with exits(path):
+                check_count(value, f"{name}{here}", *kind.limits.get(name, (1, None)))
             continue
         wanted, text = KINDS[known[name]]
         if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
-            raise SystemExit(f"{path}: {name}{here} must be {text}, not {value!r}")
-        if known[name] == "float" and not 0 <= value < float("inf"):
-            raise SystemExit(f"{path}: {name}{here} must be at least 0, not {value}")
+            raise SystemExit(f"{path}{name}{here} must be {text}, not {value!r}")
+        if known[name] == "float":
+            least, most = kind.limits.get(name, (0, None))
+            if not least <= value < float("inf"):
+                raise SystemExit(f"{path}{name}{here} must be at least {least}, not {value}")
+            if most is not None and value > most:
+                raise SystemExit(f"{path}{name}{here} must be at most {most}, not {value}")
     for preset, share in given.get("rules", {}).items():
-        with exits(f"{path}: rules: "):
+        with exits(f"{path}rules: "):
             as_rules(preset)
-        with exits(f"{path}: "):
+        with exits(path):
             check_number(share, f"the share of {preset}", positive=True)
     if "rules" in given and not given["rules"]:
-        raise SystemExit(f"{path}: rules must name a preset")
+        raise SystemExit(f"{path}rules must name a preset")
 
 
 @dataclass
@@ -177,11 +205,13 @@ class Round:
     forget: bool = False  # the lessons before
     by_cross_entropy: int = 0  # passes
     by_value: int = 0  # passes after those
+    limits: ClassVar[Limits] = {"by_cross_entropy": (0, None), "by_value": (0, None)}
 
     def __post_init__(self) -> None:
         if self.where not in ("teacher", "own", "endings"):
             raise SystemExit(f"where a round is played is 'teacher', 'own' or 'endings', not {self.where!r}")
-        agent = make_agent(self.teacher)
+        with exits("the teacher of a round: "):
+            agent = make_agent(self.teacher)
         searches = isinstance(agent, CompiledAgent) and agent.record_array["kind"][0] == PIMC
         if not searches and not isinstance(agent, NeuralSearchAgent):
             raise SystemExit(f"the teacher of a round is a pimc or neural_search agent, not {self.teacher!r}")
@@ -456,7 +486,7 @@ def teach(config: Config, number: int, folder: Path, policy: Policy) -> list[Pat
                 part = path.with_suffix(".part.npz")
                 np.savez(part, **lesson | {"tables": as_bytes(lesson["tables"])})
                 part.rename(path)
-            with np.load(path) as lesson:
+            with exits(f"{path}: ", Exception), np.load(path) as lesson:
                 count = len(lesson["tricks"])
             made += count
             bar.update(count)
@@ -509,6 +539,8 @@ def one_lesson(
                 wish[np.arange(len(free)), actions[free]] += 0.25
                 actions[free] = shift_bids(wish.argmax(1), turn.action_mask[free], config.odd_bids, rng)
         turn = tables.step(actions)
+    if not owners:
+        raise SystemExit(f"{one.teacher} says nothing of any decision: as a teacher it must have worlds")
     won, decks = tables.field("tricks_won"), tables.field("deck")
     kept["tricks"] = [won[table, seat] for table, seat in owners]
     lesson = {name: np.concatenate(parts).astype(LESSON[name]) for name, parts in kept.items()}
@@ -535,7 +567,7 @@ def read_lessons(config: Config, files: list[Path]) -> Lessons:
     rules = [deal_rules(name) for name in shares(config.rules, LESSON_TABLES)]
     parts: dict[str, list[np.ndarray]] = {}
     for path in files:
-        with np.load(path) as file:
+        with exits(f"{path}: ", Exception), np.load(path) as file:
             records = file["tables"].view(TABLE)[:, 0]
             kinds, values, tricks = (file[name] for name in ("kind", "values", "tricks"))
         for kind in np.unique(kinds):
@@ -643,7 +675,8 @@ def clone(config: Config, policy: Policy, folder: Path) -> None:
         files += teach(config, number, folder / f"lessons_{number}", policy)
         kept = folder / f"clone_{number}.pt"
         if kept.exists():
-            policy.load_state_dict(torch.load(kept, weights_only=True))
+            with exits(f"{kept}: ", Exception):
+                policy.load_state_dict(torch.load(kept, weights_only=True))
         elif one.by_cross_entropy or one.by_value:
             lessons = read_lessons(config, files)
             study(config, policy, lessons, one.by_cross_entropy, by_value=False)
@@ -848,11 +881,12 @@ class Learner:
 
     def load(self, path: Path) -> None:
         """Continue from a checkpoint of the same run."""
-        kept = torch.load(path, weights_only=True)
-        for name in self.learning:
-            getattr(self, name).load_state_dict(kept["parts"][name])
-        for name, value in kept["told"].items():
-            setattr(self, name, value)
+        with exits(f"{path}: ", Exception):  # torch has no one kind of error for a file that is not whole
+            kept = torch.load(path, weights_only=True)
+            for name in self.learning:
+                getattr(self, name).load_state_dict(kept["parts"][name])
+            for name, value in kept["told"].items():
+                setattr(self, name, value)
 
     def progress(self, first: float, last: float) -> float:
         """A setting that goes from one number to another in the course of the run."""
@@ -986,7 +1020,7 @@ def against_past(learner: Learner) -> dict[str, float]:
     chosen = {len(past) // 2: "middle", len(past) - 1: "last", 0: "first"} if past else {}  # few: fewer names
     for k, name in chosen.items():
         now, old = (NeuralAgent(each.weights()) for each in (learner.policy, learner.recall(past[k])))
-        deals = c.evaluate_deals // 2
+        deals = max(2, c.evaluate_deals // 2)
         figures = challenged(c, now, old, next(iter(c.rules)), deals, c.evaluate_seed)
         found |= {f"past_{name}_gain": figures.gain.mean, f"past_{name}_high": figures.gain.high}
     return found
@@ -1073,7 +1107,8 @@ def train(
         collector: makes what plays; ``benchmarks/best_deviator.py`` has another.
         evaluate: figures of (config, policy, deals, seed).
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    with exits("no folder for the run: "):
+        folder.mkdir(parents=True, exist_ok=True)
     claim(config, folder)
     learner, collector, log = learner(config), collector(config), Log(folder)
     checkpoint = folder / "checkpoint.pt"
@@ -1128,15 +1163,17 @@ def train(
 
 
 def claim(config: Config, folder: Path) -> None:
-    """Write what a run is made of into its folder, or refuse one where another run's files lie."""
+    """Write what a run is made of into its folder, or refuse one with another run's lessons or weights."""
     path = folder / "config.json"
     told = dataclasses.asdict(config) | {"inputs": inputs_digest()}
     for free in ("decisions", "threads"):
         del told[free]
-    if not path.exists():
+    begun = any(folder.rglob("*.npz")) or any(folder.rglob("*.pt"))
+    if not begun or not path.exists():
         path.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-    kept = json.loads(path.read_text(encoding="utf-8"))
-    changed = [name for name in told if kept.get(name) != told[name]]
+    with exits(f"{path}: "):
+        kept = json.loads(path.read_text(encoding="utf-8"))
+    changed = [name for name in told if not isinstance(kept, dict) or kept.get(name) != told[name]]
     if changed:
         raise SystemExit(f"{folder} is of a run with other {', '.join(changed)}: choose another --out")
 

@@ -40,6 +40,14 @@ def test_the_smoke_run_learns_who_holds_what(tmp_path: Path) -> None:
     assert weights.last.shape == (64, BELIEF_OUTPUTS)
 
 
+@pytest.mark.parametrize("option", ["--seed=-1", "--threads=0", "--decisions=0", "--weights=nothing"])
+def test_bad_options_are_told_at_once(option: str, tmp_path: Path) -> None:
+    name = option.strip("-").split("=")[0]
+    with pytest.raises(SystemExit, match=f"^{name} "):
+        beliefs.main([option, "--out", str(tmp_path / "run")])
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_it_is_told_is_where_the_cards_are(amount: Amount) -> None:
     """The error of a network that knows, and of one that thinks the opposite."""
     rules = PRESETS["standard"]

@@ -54,6 +54,26 @@ def test_the_learner_can_start_as_the_victim(tmp_path: Path) -> None:
         best_deviator.train(other, victim, tmp_path)
 
 
+BAD = {
+    "--deals 1": "--deals must be at least 2, not 1",
+    "--deals 0": "--deals must be at least 2, not 0",
+    "--deals-seed -1": "--deals-seed must be from 0",
+    "--decisions -4": "decisions must be at least 0, not -4",
+    "--seed -1": "seed must be at least 0, not -1",
+    "--threads 0": "threads must be at least 1, not 0",
+    "--out .": "--out: .*directory",
+    "--victim nobody": "there is no agent 'nobody'",
+}
+
+
+@pytest.mark.parametrize("options", BAD)
+def test_bad_options_are_told_at_once(options: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match=BAD[options]):
+        best_deviator.main([*options.split(), *(["--smoke"] if "--victim" not in options else [])])
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_weights_are_of_a_network() -> None:
     with pytest.raises(SystemExit, match="--weights are of neural, not of rule_based"):
         best_deviator.main(["--victim", "rule_based", "--weights", "some"])

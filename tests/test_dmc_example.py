@@ -87,6 +87,30 @@ def test_it_starts_as_the_clone_plays(tmp_path: Path, whole: bool) -> None:
     assert torch.allclose(values(rows)[0], 0.25 * learner.policy(rows)[0], atol=1e-6)
 
 
+def test_what_is_no_start_is_told(tmp_path: Path) -> None:
+    values = dmc.Values(16, 2)
+    (tmp_path / "text").write_text("weights")
+    torch.save(ppo.Policy(8, 2).state_dict(), tmp_path / "smaller")
+    torch.save(values.state_dict(), tmp_path / "values")
+    before = {name: array.clone() for name, array in values.state_dict().items()}
+    for name, error in (
+        ("nothing", "No such file"),
+        ("text", "."),
+        ("smaller", "size mismatch"),
+        ("values", "holds values already"),
+    ):
+        with pytest.raises(SystemExit, match=f"{name}: (?s:.*){error}"):
+            values.start(str(tmp_path / name), 0.25)
+    assert all(torch.equal(array, before[name]) for name, array in values.state_dict().items())
+
+
+@pytest.mark.parametrize("text", ["epsilon = 1.1", "value_only = -1", "start = 3"])
+def test_its_own_settings_are_checked(text: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(text)
+    with pytest.raises(SystemExit, match=f"mine.toml: {text.split(maxsplit=1)[0]} must be"):
+        dmc.main(["--config", str(tmp_path / "mine.toml"), "--out", str(tmp_path / "run")])
+
+
 @compiled_only
 def test_at_first_a_clone_learns_only_what_positions_are_worth(tmp_path: Path) -> None:
     torch.save(ppo.Policy(16, 2).state_dict(), tmp_path / "clone")

@@ -155,14 +155,49 @@ def test_a_stopped_run_goes_on_exactly(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_the_folder_of_another_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Already where its lessons are all that it has made."""
+    """Already where its lessons are all that it has made; one that has made nothing gives way."""
+    ppo.claim(tiny(gae_lambda=0.5), tmp_path)
     ppo.claim(tiny(), tmp_path)
+    (tmp_path / "lessons_0").mkdir()
+    (tmp_path / "lessons_0" / "00000.npz").touch()
     ppo.claim(tiny(decisions=5, threads=2), tmp_path)
     with pytest.raises(SystemExit, match="of a run with other lr, clip: choose another --out"):
         ppo.train(tiny(clip=0.1, lr=1.0), tmp_path)
     monkeypatch.setattr(ppo, "inputs_digest", lambda: "other")
     with pytest.raises(SystemExit, match="of a run with other inputs: choose another --out"):
         ppo.claim(tiny(), tmp_path)
+    for text, error in (
+        ("[1]", "of a run with other seed, .*: choose another --out"),
+        ("{", "config.json: "),
+    ):
+        (tmp_path / "config.json").write_text(text)
+        with pytest.raises(SystemExit, match=error):
+            ppo.claim(tiny(), tmp_path)
+
+
+def test_a_teacher_without_worlds_is_told(tmp_path: Path) -> None:
+    config = tiny(rounds=[{"lessons": 1, "teacher": "pimc:bid=0,play=0"}])
+    tables = ppo.Tables(config.rules, 1)
+    with pytest.raises(SystemExit, match="pimc:bid=0,play=0 says nothing of any decision"):
+        ppo.one_lesson(config, ppo.Round(**config.rounds[0]), tables, 3, lively(16, 1))
+
+
+@pytest.mark.parametrize("name", ["checkpoint.pt", "clone_0.pt", "lessons_0/00000.npz"])
+def test_a_damaged_file_is_named(name: str, tmp_path: Path) -> None:
+    config = tiny(rounds=[{"lessons": 1, "teacher": TEACHER, "by_value": 1}])
+    lesson = {"tricks": np.zeros(1, np.int8)}
+    (tmp_path / "lessons_0").mkdir()
+    np.savez(tmp_path / "lessons_0" / "00000.npz", **lesson)
+    (tmp_path / name).write_bytes(b"half a file")
+    with pytest.raises(SystemExit, match=f"{name}: "):
+        ppo.train(config, tmp_path)
+
+
+def test_a_few_deals_are_enough_to_evaluate(tmp_path: Path) -> None:
+    learner = ppo.Learner(tiny(evaluate_deals=2))
+    learner.past.append(learner.remember())
+    found = ppo.against_past(learner)
+    assert found["past_first_gain"] == 0 == found["past_first_high"], "it is the same network"
 
 
 # --- parts of self-play ---
@@ -545,6 +580,12 @@ WRONG = {
     '[[rounds]]\nlessons = 5\nteacher = "ismcts"': "is a pimc or neural_search agent, not 'ismcts'",
     '[[rounds]]\nlessons = 5\nwhere = "mine"': "is 'teacher', 'own' or 'endings', not 'mine'",
     "[[rounds]]\nlessons = -5": "lessons of a round must be at least 1, not -5",
+    '[[rounds]]\nlessons = 5\nteacher = "pmic"': "the teacher of a round: there is no agent 'pmic'",
+    "evaluate_deals = 1": "evaluate_deals must be at least 2, not 1",
+    "temperature = 0.0": "temperature must be at least 0.0001, not 0.0",
+    "odd_bids = 1.5": "odd_bids must be at most 1, not 1.5",
+    "threads = 1000000": "threads must be at most 1024, not 1000000",
+    "seed = 12345678901234": "seed must be at most 1000000000, not 12345678901234",
     "tables = 0": "tables must be at least 1, not 0",
     "decisions = -1": "decisions must be at least 0, not -1",
     "units = 1.5": "units must be a whole number, not 1.5",
@@ -566,6 +607,14 @@ def test_a_wrong_setting_is_one_clear_error(text: str, tmp_path: Path) -> None:
     path.write_text(text + "\n")
     with pytest.raises(SystemExit, match=re.escape(WRONG[text])):
         ppo.main(["--config", str(path)])
+
+
+@pytest.mark.parametrize("option", ["--seed=-1", "--threads=0"])
+def test_the_command_line_is_checked_too(option: str, tmp_path: Path) -> None:
+    name = option.strip("-").split("=")[0]
+    with pytest.raises(SystemExit, match=f"^{name} must be at least"):
+        ppo.main([option, "--out", str(tmp_path / "run")])
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_file_of_settings_that_is_missing_is_named(tmp_path: Path) -> None:
