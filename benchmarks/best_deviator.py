@@ -32,7 +32,7 @@ import torch
 from torch import nn
 
 from callbreak_env import make_agent
-from callbreak_env.agents.network import Weights, weights_digest
+from callbreak_env.agents.network import Weights
 from callbreak_env.agents.neural import NeuralAgent
 from callbreak_env.agents.neural_search import NeuralSearchAgent
 from callbreak_env.checks import check_count, check_seed
@@ -171,17 +171,13 @@ def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
         deals = 400 if args.smoke else 10_000
         deals = deals if args.deals is None else check_count(args.deals, "deals", 2)
         check_seed(args.deals_seed, "deals-seed")
-    with ppo.exits("--out: "):
-        if args.out:
-            args.out.parent.mkdir(parents=True, exist_ok=True)
-            args.out.open("a").close()
     settings: dict[str, Any] = dict(SMOKE if args.smoke else {})
     for name in ("seed", "threads", "decisions"):
         if getattr(args, name) is not None:
             settings[name] = getattr(args, name)
     told: dict[str, Any] = {"victim": victim.name}
     if has_network(victim):
-        told["weights"] = weights_digest(victim.weights)
+        told["digest"] = victim.digest
     if args.start == "victim":
         if not has_network(victim):
             raise SystemExit(f"--start victim: {victim.name} has no network")
@@ -189,8 +185,14 @@ def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
         settings |= {"units": units, "layers": layers}
     settings |= {"victim": " ".join(told.values()), "start": args.start}
     config = Config.load(args.config, **settings)
+    if config.rounds:
+        raise SystemExit(f"{args.config}: a deviator has no lessons, and no rounds")
+    with ppo.exits("--out: "):
+        if args.out:
+            args.out.parent.mkdir(parents=True, exist_ok=True)
+            args.out.open("a").close()
     print(json.dumps(dataclasses.asdict(config)))
-    parts = (told["victim"], told.get("weights", ""), args.start, f"seed{config.seed}")
+    parts = (told["victim"], told.get("digest", ""), args.start, f"seed{config.seed}")
     name = "-".join(filter(None, parts)).replace(":", "_").replace("/", "_")
     folder = args.folder or Path("runs/deviator", name)
     learner = train(config, victim, folder)

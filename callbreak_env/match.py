@@ -186,7 +186,7 @@ class Match(TableFace):
             decks = [list(body[NUM_CARDS * i : NUM_CARDS * (i + 1)]) for i in range(count)]
             seed, dealer = check_seed(told["seed"]), check_seat(told["dealer"], "dealer")
             match = cls(rules, seed=seed, number=told["number"], dealer=dealer, decks=decks)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ValueError(f"these are not the bytes of a match: {error}") from None
         actions = np.frombuffer(body[NUM_CARDS * count :], np.uint8)
         taken = advance_by(match._tables, match._record, match._deck_array, actions, match._mask)

@@ -83,12 +83,11 @@ def positions(config: Config) -> Iterator[torch.Tensor]:
     """[K, INPUTS + HIDDEN] int8 at a time: what the network saw at its decisions, and the other hands."""
     agent, usual = NeuralAgent(chosen_weights(config.weights or None)), make_agent("rule_based")
     tables = ppo.Tables(config.rules, config.tables)
-    shares = ppo.Config(against_past=0.0, against_rule_based=config.among_rule_based)
     seed = config.seed * 1_000_000_007
     while True:
         rng = np.random.default_rng([seed, 1])
         turn = tables.reset(seed)
-        who = ppo.players(shares, config.tables, rng, past=False)
+        who = ppo.players(config.tables, 0.0, config.among_rule_based, rng)
         found = []
         while len(live := np.flatnonzero(turn.seat >= 0)):
             actions = np.zeros(config.tables, np.int64)
@@ -109,8 +108,7 @@ def positions(config: Config) -> Iterator[torch.Tensor]:
 
 def train(config: Config, folder: Path) -> dict[str, float]:
     """Learn, write the weights, and tell how good the beliefs are in deals that were not learnt from."""
-    with ppo.exits("no folder for the run: "):
-        folder.mkdir(parents=True, exist_ok=True)
+    ppo.claim(config, folder)
     torch.manual_seed(config.seed)
     torch.set_num_threads(config.threads)
     start = time.perf_counter()

@@ -154,6 +154,10 @@ class Learner(ppo.Learner):
         """The values as they sit at the tables, less and less curious."""
         return self.policy.fast(self.progress(self.config.epsilon, self.config.epsilon_end))
 
+    def past_player(self, past: dict[str, torch.Tensor]) -> nn.Module:
+        """Values as they were, without curiosity."""
+        return self.recall(past).fast()
+
     def learn(self, rollout: ppo.Rollout) -> dict[str, float]:
         """One pass over the decisions: squared error, as what is wanted is the mean of the points."""
         c = self.config

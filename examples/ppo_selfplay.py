@@ -64,7 +64,7 @@ class Config:
     """What a run is made of. A TOML file names what differs."""
 
     seed: int = 1
-    rules: dict[str, float] = field(default_factory=lambda: {"standard": 1.0})
+    rules: dict[str, float] = field(default_factory=lambda: {"standard": 1.0})  # shares of the tables
     units: int = 512
     layers: int = 2
     threads: int = 2
@@ -76,6 +76,7 @@ class Config:
     temperature: float = 0.1  # points: how much worse an action may be and still be taken now and then
     value_temperature: float = 0.05
     # ppo
+    play_rules: dict[str, float] = field(default_factory=dict)  # shares of its tables; none: as in lessons
     decisions: int = 10_000_000  # of all seats, forced ones and opponents' too
     tables: int = 2048
     against_past: float = 0.15  # share of the tables
@@ -185,11 +186,11 @@ def check_settings(path: str, given: dict[str, Any], kind: Any, here: str = "") 
                 raise SystemExit(f"{path}{name}{here} must be at least {least}, not {value}")
             if most is not None and value > most:
                 raise SystemExit(f"{path}{name}{here} must be at most {most}, not {value}")
-    for preset, share in given.get("rules", {}).items():
-        with exits(f"{path}rules: "):
-            as_rules(preset)
-        with exits(path):
-            check_number(share, f"the share of {preset}", positive=True)
+        for preset, share in value.items() if known[name] == "dict" else ():
+            with exits(f"{path}{name}: "):
+                as_rules(preset)
+            with exits(path):
+                check_number(share, f"the share of {preset}", positive=True)
     if "rules" in given and not given["rules"]:
         raise SystemExit(f"{path}rules must name a preset")
 
@@ -202,10 +203,15 @@ class Round:
     teacher: str = "pimc:bid=40,play=12,draws=20,enumerate=24"
     # "teacher": the teacher plays; "own": the clone does, among others; "endings": the last tricks
     where: str = "teacher"
+    against_rule_based: float = 0.35  # share of the tables where the clone plays
     forget: bool = False  # the lessons before
     by_cross_entropy: int = 0  # passes
     by_value: int = 0  # passes after those
-    limits: ClassVar[Limits] = {"by_cross_entropy": (0, None), "by_value": (0, None)}
+    limits: ClassVar[Limits] = {
+        "against_rule_based": (0, 1),
+        "by_cross_entropy": (0, None),
+        "by_value": (0, None),
+    }
 
     def __post_init__(self) -> None:
         if self.where not in ("teacher", "own", "endings"):
@@ -215,6 +221,10 @@ class Round:
         searches = isinstance(agent, CompiledAgent) and agent.record_array["kind"][0] == PIMC
         if not searches and not isinstance(agent, NeuralSearchAgent):
             raise SystemExit(f"the teacher of a round is a pimc or neural_search agent, not {self.teacher!r}")
+        settings = agent.record_array[0] if searches else agent.settings[0]
+        cards = settings["play_worlds"] and settings["last"]
+        if not cards and (self.where == "endings" or not settings["bid_worlds"]):
+            raise SystemExit(f"the teacher of a round must have worlds to speak of, not {self.teacher!r}")
 
 
 # --- networks ---
@@ -435,16 +445,9 @@ class Tables:
         return Inputs(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def players(config: Config, tables: int, rng: np.random.Generator, past: bool) -> np.ndarray:
+def players(tables: int, past: float, rule_based: float, rng: np.random.Generator) -> np.ndarray:
     """[N, 4] who sits where: at a table either four current, or two or three others of one kind."""
-    shares = [
-        1 - config.against_past - config.against_rule_based,
-        config.against_past,
-        config.against_rule_based,
-    ]
-    kind = rng.choice(3, tables, p=shares)
-    if not past:
-        kind[kind == PAST] = CURRENT
+    kind = rng.choice(3, tables, p=[max(0.0, 1 - past - rule_based), past, rule_based])
     mine = rng.random((tables, 4)).argsort(1) < np.where(rng.random(tables) < 0.7, 1, 2)[:, None]
     return np.where(mine, CURRENT, kind[:, None])
 
@@ -510,7 +513,9 @@ def one_lesson(
     kept: dict[str, list[np.ndarray]] = {name: [] for name in LESSON}
     owners = []
     turn = tables.reset(seed)
-    who = players(config, len(turn.seat), rng, past=False) if own else np.zeros((len(turn.seat), 4), int)
+    who = np.zeros((len(turn.seat), 4), int)
+    if own:
+        who = players(len(who), 0.0, one.against_rule_based, rng)
     while len(live := np.flatnonzero(turn.seat >= 0)):
         actions = np.zeros(len(turn.seat), np.int64)
         actions[live] = tables.act(usual, live)
@@ -539,8 +544,6 @@ def one_lesson(
                 wish[np.arange(len(free)), actions[free]] += 0.25
                 actions[free] = shift_bids(wish.argmax(1), turn.action_mask[free], config.odd_bids, rng)
         turn = tables.step(actions)
-    if not owners:
-        raise SystemExit(f"{one.teacher} says nothing of any decision: as a teacher it must have worlds")
     won, decks = tables.field("tricks_won"), tables.field("deck")
     kept["tricks"] = [won[table, seat] for table, seat in owners]
     lesson = {name: np.concatenate(parts).astype(LESSON[name]) for name, parts in kept.items()}
@@ -737,14 +740,15 @@ class Collector:
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        self.tables = Tables(config.rules, config.tables)
+        self.tables = Tables(config.play_rules or config.rules, config.tables)
         room = config.tables * 48  # decisions with a choice, of four seats, and some more; it grows
         self.rows = torch.empty(room, INPUTS + HIDDEN, dtype=torch.int8)
         self.usual = make_agent("rule_based")
 
     def players(self, rng: np.random.Generator, past: bool) -> np.ndarray:
         """[N, 4] who sits where."""
-        return players(self.config, self.config.tables, rng, past)
+        c = self.config
+        return players(c.tables, c.against_past if past else 0.0, c.against_rule_based, rng)
 
     def choose(
         self, policy: nn.Module, inputs: Inputs, generator: torch.Generator
@@ -866,6 +870,10 @@ class Learner:
     def player(self) -> nn.Module:
         """The policy as it sits at the tables."""
         return fast(self.policy)
+
+    def past_player(self, past: dict[str, torch.Tensor]) -> nn.Module:
+        """A policy as it was, as it sits at the tables."""
+        return fast(self.recall(past))
 
     def save(self, path: Path) -> None:
         """Write all of it; a stop in between leaves the file before."""
@@ -1081,7 +1089,7 @@ def iterate(learner: Learner, collector: Collector) -> dict[str, float]:
     past = None
     if learner.past and c.against_past:
         rng = np.random.default_rng([c.seed, learner.iteration])
-        past = fast(learner.recall(learner.past[rng.integers(len(learner.past))]))
+        past = learner.past_player(learner.past[rng.integers(len(learner.past))])
     rollout = collector.play(learner.player(), past, c.seed * 1_000_000_007 + learner.iteration)
     row = learner.learn(rollout)
     learner.iteration += 1
@@ -1107,8 +1115,6 @@ def train(
         collector: makes what plays; ``benchmarks/best_deviator.py`` has another.
         evaluate: figures of (config, policy, deals, seed).
     """
-    with exits("no folder for the run: "):
-        folder.mkdir(parents=True, exist_ok=True)
     claim(config, folder)
     learner, collector, log = learner(config), collector(config), Log(folder)
     checkpoint = folder / "checkpoint.pt"
@@ -1163,19 +1169,27 @@ def train(
 
 
 def claim(config: Config, folder: Path) -> None:
-    """Write what a run is made of into its folder, or refuse one with another run's lessons or weights."""
+    """Write what a run is made of into its folder, or refuse one where another run's files lie."""
+    with exits("no folder for the run: "):
+        folder.mkdir(parents=True, exist_ok=True)
     path = folder / "config.json"
     told = dataclasses.asdict(config) | {"inputs": inputs_digest()}
     for free in ("decisions", "threads"):
         del told[free]
-    begun = any(folder.rglob("*.npz")) or any(folder.rglob("*.pt"))
-    if not begun or not path.exists():
+    if not path.exists():
+        if any(folder.glob("*.npz")) or any(folder.glob("*.pt")):
+            raise SystemExit(f"{folder} has files of something else: choose another --out")
         path.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-    with exits(f"{path}: "):
+    with exits(f"{path}: ", RecursionError):
         kept = json.loads(path.read_text(encoding="utf-8"))
-    changed = [name for name in told if not isinstance(kept, dict) or kept.get(name) != told[name]]
+        kept = kept if isinstance(kept, dict) else {}
+    # As text: which number stands for which rules in the lessons is by their order.
+    changed = [name for name in told if json.dumps(kept.get(name)) != json.dumps(told[name])]
     if changed:
-        raise SystemExit(f"{folder} is of a run with other {', '.join(changed)}: choose another --out")
+        raise SystemExit(
+            f"{folder} is of a run with other {', '.join(changed)}: choose another --out (or remove "
+            "config.json there, if nothing has been made)"
+        )
 
 
 def crosses(before: int, after: int, every: int) -> bool:
@@ -1214,6 +1228,7 @@ def main(arguments: list[str] | None = None) -> Learner:
     changes = {name: getattr(args, name) for name in ("seed", "threads") if getattr(args, name) is not None}
     config = Config.load(args.config, **(SMOKE if args.smoke else {}) | changes)
     print(json.dumps(dataclasses.asdict(config)))
+    claim(config, Path(args.out))
     torch.manual_seed(config.seed)
     before = evaluate(
         config, Policy(config.units, config.layers), config.evaluate_deals, config.evaluate_seed

@@ -40,6 +40,7 @@ from callbreak_env.arena.figures import Challenge, challenge
 from callbreak_env.arena.foreign import PolicyAgent
 from callbreak_env.arena.formats import challenger
 from callbreak_env.arena.play import play
+from callbreak_env.checks import check_count, check_seed
 from callbreak_env.integrations.sb3 import CallBreakVecEnv
 from callbreak_env.observation import FIELDS
 from callbreak_env.story import tell_match
@@ -444,6 +445,12 @@ def main(argv: list[str] | None = None) -> list[dict[str, Any]]:
     if "--smoke" in (sys.argv[1:] if argv is None else argv):
         parser.set_defaults(**SMOKE)
     args = parser.parse_args(argv)
+    try:
+        for name in ("deals", "curve_deals"):
+            check_count(getattr(args, name), f"--{name.replace('_', '-')}", 2)
+        check_seed(args.eval_seed, "--eval-seed")
+    except ValueError as error:
+        parser.error(str(error))
     history: list[dict[str, Any]] = []
     if args.draw:
         draw(args.draw, Path(args.out))

@@ -27,6 +27,7 @@ from callbreak_env import Rules
 from callbreak_env.arena.figures import Challenge, challenge
 from callbreak_env.arena.formats import challenger
 from callbreak_env.arena.play import play
+from callbreak_env.checks import check_count, check_seed
 from callbreak_env.integrations.sb3 import CallBreakVecEnv
 
 RULES = Rules(deals=1, tie="shared")
@@ -137,6 +138,11 @@ def main(argv: list[str] | None = None) -> tuple[list[dict[str, Any]], float]:
     parser.add_argument("--out", default="runs/sb3_without_masks", help="folder for model and history")
     parser.add_argument("--smoke", action="store_true", help="tiny amounts")
     args = parser.parse_args(argv)
+    try:
+        check_count(args.deals, "--deals", 2)
+        check_seed(args.eval_seed, "--eval-seed")
+    except ValueError as error:
+        parser.error(str(error))
     if args.smoke:
         args.units, args.deals, args.steps = 32, 50, args.steps or 30_000
     steps = args.steps or (1_000_000 if args.algorithm == "ppo" else 300_000)

@@ -14,9 +14,12 @@ import pytest
 
 from arenas import BOT, BatchDrawer, Drawer, lowest_of
 from callbreak_env import Match, Rules, make_agent
+from callbreak_env.agents.neural import NeuralAgent, released_weights, save_weights
 from callbreak_env.arena.entrants import Entrant, as_entrants
 from callbreak_env.arena.foreign import load
+from callbreak_env.errors import CallBreakError
 from callbreak_env.policy import AGENT_VERSIONS
+from networks import network
 
 
 @pytest.fixture(autouse=True)
@@ -169,3 +172,36 @@ def test_bad_entrants_are_told(case: str) -> None:
     call, words = WRONG[case]
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_a_worker_refuses_a_file_that_changed(tmp_path: Path) -> None:
+    """It makes the agent anew from the text: from other weights that would be another agent."""
+    save_weights(network(8, 1, seed=1), tmp_path / "net")
+    packed = pickle.dumps(Entrant(f"net=neural:play=0,weights={tmp_path / 'net'}"))
+    pickle.loads(packed)
+    save_weights(network(8, 1, seed=2), tmp_path / "net")
+    with pytest.raises(CallBreakError, match="entrant 'net': its file is another than when the run began"):
+        pickle.loads(packed)
+
+
+def test_searches_of_other_settings_have_another_digest(tmp_path: Path) -> None:
+    (tmp_path / "bot.py").write_text(
+        "class Bot:\n    name, digest = 'bot', 'mine'\n"
+        "    def reset(self, seat, rules, rng): ...\n    def act(self, view): ...\n"
+    )
+    found = [
+        Entrant(each, "net").digest
+        for each in (
+            make_agent("neural"),
+            make_agent("neural:play=0"),
+            make_agent("neural:play_prior=1"),
+            make_agent("neural_search"),
+            NeuralAgent(released_weights()),
+            f"python:{tmp_path / 'bot.py'}:Bot",
+        )
+    ]
+    assert len(set(found)) == len(found)
+    assert found[0] == Entrant("neural").digest
+    assert found[-1] is not None
+    assert found[-1].endswith(" mine")
+    assert Entrant("rule_based").digest is None

@@ -48,6 +48,12 @@ def test_bad_options_are_told_at_once(option: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_folder_of_another_run_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "weights.npz").touch()
+    with pytest.raises(SystemExit, match="has files of something else"):
+        beliefs.train(beliefs.Config(), tmp_path)
+
+
 def test_what_it_is_told_is_where_the_cards_are(amount: Amount) -> None:
     """The error of a network that knows, and of one that thinks the opposite."""
     rules = PRESETS["standard"]

@@ -23,6 +23,8 @@ from callbreak_env.arena import benchmark as benchmark_module
 from callbreak_env.arena import definition as definition_module
 from callbreak_env.arena.benchmark import public, run
 from callbreak_env.arena.definition import MIX, decks_digest, definition
+from callbreak_env.arena.entrants import Entrant
+from callbreak_env.arena.foreign import text_digest
 from callbreak_env.arena.report import Report
 from callbreak_env.arena.report_file import from_json, read_report, to_json, write_report
 from callbreak_env.arena.summary import summarise
@@ -339,6 +341,7 @@ WRONG: list[tuple[Callable[[Any], Any], str]] = [
     (put("compared", value=[]), "'compared' is empty"),
     (without("agents", "low_bid", "version"), r"agents.low_bid: has no 'version'"),
     (put("agents", "low_bid", "version", value="1"), r"agents.low_bid: 'version' must be a number"),
+    (put("agents", "low_bid", "digest", value=3), r"agents.low_bid: 'digest' must be"),
     (put("agents", "low_bid", value=3), r"agents.low_bid: must be an object"),
     (without("agents", "lowest"), r"parts\[1\]: 'lowest' is not among the 'agents'"),
     (put("time_limit", value="1"), "time_limit: seconds must be a number above 0"),
@@ -466,7 +469,9 @@ def test_a_foreign_agent_is_verified_where_it_can_be_made(
     (tmp_path / "bot.py").write_text(BOT, encoding="utf-8")
     spec = f"python:{tmp_path / 'bot.py'}:Bot"
     report = run([spec], deals=2, rules=["standard"], fields=["F1"], mix=False)
-    assert report.agents["python:bot.py:Bot"] == {"source": "python:bot.py:Bot", "version": None}
+    digest = text_digest(f"{tmp_path / 'bot.py'}:Bot")
+    told = {"source": "python:bot.py:Bot", "version": None, "digest": digest}
+    assert report.agents["python:bot.py:Bot"] == told
     assert str(tmp_path) not in json.dumps(to_json(report))
     assert report.figures["standard"]["F1"]["python:bot.py:Bot"]["faults"] == {
         "illegal": 0,
@@ -476,6 +481,9 @@ def test_a_foreign_agent_is_verified_where_it_can_be_made(
     with pytest.raises(CallBreakError, match=r"from 'python:bot\.py:Bot': to have that run .* name it"):
         verified(report, tmp_path)
     assert verified(report, tmp_path, agents=[spec]) == 1
+    (tmp_path / "bot.py").write_text(f"{BOT}\n", encoding="utf-8")
+    with pytest.raises(CallBreakError, match="was played by another file or other weights than here"):
+        verified(report, tmp_path, agents=[spec])
 
 
 # The pinned result of the agents of the package
@@ -495,7 +503,8 @@ def test_the_pinned_result_is_that_of_these_agents(kept: Any) -> None:
     assert kept["benchmark"] == the.title
     assert tuple(kept["compared"]) == the.default_agents("quick")
     assert kept["agents"] == {
-        name: {"source": name, "version": AGENT_VERSIONS[name]} for name in kept["agents"]
+        name: {"source": name, "version": AGENT_VERSIONS[name], "digest": Entrant(name).digest}
+        for name in kept["agents"]
     }
 
 

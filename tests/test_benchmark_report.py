@@ -261,6 +261,15 @@ def test_the_leaderboard_of_two_files(tmp_path: Path) -> None:
     assert leaderboard([*files, files[0]]) == text
 
 
+def test_agents_of_two_weights_are_two(tmp_path: Path) -> None:
+    """One path, trained further: neither result takes the place of the other, nor contradicts it."""
+    report = small_report()
+    other = copy.deepcopy(report)
+    other.agents["low_bid"]["digest"] = "0123456789ab"
+    files = [write(tmp_path / "one.json", report), write(tmp_path / "two.json", other)]
+    assert leaderboard(files).count("| `low_bid` |") == 2 * leaderboard(files[:1]).count("| `low_bid` |")
+
+
 def test_what_the_leaderboard_does_not_take(tmp_path: Path) -> None:
     report = small_report()
     file = write(tmp_path / "r.json", report)

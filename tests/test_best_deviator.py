@@ -74,6 +74,12 @@ def test_bad_options_are_told_at_once(options: str, tmp_path: Path, monkeypatch:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_deviator_takes_no_lessons(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("[[rounds]]\nlessons = 5\n")
+    with pytest.raises(SystemExit, match=r"mine\.toml: a deviator has no lessons"):
+        best_deviator.main(["--smoke", "--config", str(tmp_path / "mine.toml")])
+
+
 def test_weights_are_of_a_network() -> None:
     with pytest.raises(SystemExit, match="--weights are of neural, not of rule_based"):
         best_deviator.main(["--victim", "rule_based", "--weights", "some"])

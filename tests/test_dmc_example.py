@@ -140,6 +140,16 @@ def test_it_explores_bids_near_the_best_and_any_action() -> None:
     assert set(asked(collector, policy.fast(1.0)).tolist()) == set(np.flatnonzero(turn.action_mask.any(0)))
 
 
+def test_past_selves_play_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their heads in float32, also where networks are asked in bfloat16."""
+    monkeypatch.setattr(ppo, "BFLOAT16", True)
+    learner = dmc.Learner(tiny(epsilon=0.5))
+    past = learner.past_player(learner.remember())
+    rows = torch.randint(2, (50, INPUTS), dtype=torch.int8, generator=torch.Generator().manual_seed(1))
+    assert past.epsilon == 0
+    assert torch.equal(past(rows)[0], learner.policy.fast()(rows)[0])
+
+
 def test_it_grows_less_curious() -> None:
     learner = dmc.Learner(tiny(epsilon=0.3, epsilon_end=0.1, decisions=1000))
     found = []

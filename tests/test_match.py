@@ -416,6 +416,10 @@ def test_a_match_from_bytes_goes_its_own_way() -> None:
     [
         (lambda data: b"", "these are not the bytes of a match: they begin with b''"),
         (lambda data: b"other" + data, "they begin with b'othercallbreak match"),
+        (
+            lambda data: data[: data.index(b"\n") + 1] + b"[" * 10**5 + b"\n",
+            "these are not the bytes of a match: maximum recursion",
+        ),
         (lambda data: data[:40], "these are not the bytes of a match: "),
         (lambda data: data.replace(b'"seed": 1', b'"seed": -1'), "seed must be from 0"),
         (lambda data: data.replace(b'"decks": 1', b'"decks": 3'), "there are no 3 decks in them"),

@@ -155,11 +155,8 @@ def test_a_stopped_run_goes_on_exactly(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_the_folder_of_another_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Already where its lessons are all that it has made; one that has made nothing gives way."""
-    ppo.claim(tiny(gae_lambda=0.5), tmp_path)
+    """Already where its lessons are all that it has made."""
     ppo.claim(tiny(), tmp_path)
-    (tmp_path / "lessons_0").mkdir()
-    (tmp_path / "lessons_0" / "00000.npz").touch()
     ppo.claim(tiny(decisions=5, threads=2), tmp_path)
     with pytest.raises(SystemExit, match="of a run with other lr, clip: choose another --out"):
         ppo.train(tiny(clip=0.1, lr=1.0), tmp_path)
@@ -175,17 +172,24 @@ def test_the_folder_of_another_run_is_refused(tmp_path: Path, monkeypatch: pytes
             ppo.claim(tiny(), tmp_path)
 
 
-def test_a_teacher_without_worlds_is_told(tmp_path: Path) -> None:
-    config = tiny(rounds=[{"lessons": 1, "teacher": "pimc:bid=0,play=0"}])
-    tables = ppo.Tables(config.rules, 1)
-    with pytest.raises(SystemExit, match="pimc:bid=0,play=0 says nothing of any decision"):
-        ppo.one_lesson(config, ppo.Round(**config.rounds[0]), tables, 3, lively(16, 1))
+def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "weights.npz").touch()
+    with pytest.raises(SystemExit, match="has files of something else: choose another --out"):
+        ppo.claim(tiny(), tmp_path)
+
+
+def test_the_order_of_the_rules_is_part_of_a_run(tmp_path: Path) -> None:
+    """Lessons keep a number for the rules that they are of."""
+    ppo.claim(tiny(rules={"standard": 0.5, "bhoos": 0.5}), tmp_path)
+    with pytest.raises(SystemExit, match="of a run with other rules"):
+        ppo.claim(tiny(rules={"bhoos": 0.5, "standard": 0.5}), tmp_path)
 
 
 @pytest.mark.parametrize("name", ["checkpoint.pt", "clone_0.pt", "lessons_0/00000.npz"])
 def test_a_damaged_file_is_named(name: str, tmp_path: Path) -> None:
     config = tiny(rounds=[{"lessons": 1, "teacher": TEACHER, "by_value": 1}])
     lesson = {"tricks": np.zeros(1, np.int8)}
+    ppo.claim(config, tmp_path)
     (tmp_path / "lessons_0").mkdir()
     np.savez(tmp_path / "lessons_0" / "00000.npz", **lesson)
     (tmp_path / name).write_bytes(b"half a file")
@@ -274,8 +278,7 @@ def test_figures_are_of_the_current_policys_seats() -> None:
 
 
 def test_players_sit_as_the_shares_say() -> None:
-    config = tiny(against_past=0.2, against_rule_based=0.3)
-    who = ppo.players(config, 20_000, np.random.default_rng(1), past=True)
+    who = ppo.players(20_000, 0.2, 0.3, np.random.default_rng(1))
     mine = (who == ppo.CURRENT).sum(1)
     kinds = [(who == kind).any(1) for kind in (ppo.PAST, ppo.RULE_BASED)]
     assert kinds[0].mean() == pytest.approx(0.2, abs=0.01)
@@ -285,9 +288,19 @@ def test_players_sit_as_the_shares_say() -> None:
     assert (mine == 1).sum() / (mine < 4).sum() == pytest.approx(0.7, abs=0.02)
     shared = who[mine < 4] == ppo.CURRENT
     assert np.allclose(shared.mean(0), 0.325, atol=0.02), "in every seat alike"
-    alone = ppo.players(config, 20_000, np.random.default_rng(1), past=False)
+    whole = ppo.players(20_000, 0.8, 0.2, np.random.default_rng(1))  # in floats 1 - 0.8 - 0.2 is below 0
+    assert set((whole == ppo.CURRENT).sum(1)) == {1, 2}
+    collector = ppo.Collector(tiny(tables=1000, against_past=0.2, against_rule_based=0.3))
+    alone = collector.players(np.random.default_rng(1), past=False)
     assert not (alone == ppo.PAST).any()
-    assert (alone == ppo.RULE_BASED).any(1).mean() == pytest.approx(0.3, abs=0.01)
+    assert (alone == ppo.RULE_BASED).any(1).mean() == pytest.approx(0.3, abs=0.04)
+
+
+def test_self_play_may_have_rules_of_its_own() -> None:
+    own = ppo.Collector(tiny(rules={"standard": 1.0}, play_rules={"bhoos": 0.75, "no_trump": 0.25}))
+    assert [rules.trump for rules in own.tables.rules] == ["spades", "first_led"]
+    assert own.tables.kind.tolist() == [0] * 12 + [1] * 4
+    assert ppo.Collector(tiny(rules={"no_trump": 1.0})).tables.rules[0].trump == "first_led"
 
 
 def test_only_bids_are_shifted_and_only_to_legal_ones() -> None:
@@ -322,9 +335,9 @@ def test_shares_are_whole_and_sum_up() -> None:
 @pytest.mark.parametrize("where", ["teacher", "own", "endings"])
 def test_a_lesson_says_what_the_teacher_says_of_its_positions(where: str, amount: Amount) -> None:
     """And how many tricks their seat has at the end; of a seat's decisions, each is there once."""
-    config = tiny(rules={"standard": 0.5, "bhoos": 0.5}, against_past=0.0, against_rule_based=0.5)
+    config = tiny(rules={"standard": 0.5, "bhoos": 0.5})
     tables = ppo.Tables(config.rules, amount(24, no_jit=2))
-    one = ppo.Round(lessons=1, teacher=TEACHER, where=where)
+    one = ppo.Round(lessons=1, teacher=TEACHER, where=where, against_rule_based=0.5)
     lesson = ppo.one_lesson(config, one, tables, 3, lively(16, 2))
     records, kinds, seats = lesson["tables"], lesson["kind"], lesson["tables"]["seat"]
     for kind, rules in enumerate(tables.rules):
@@ -339,7 +352,7 @@ def test_a_lesson_says_what_the_teacher_says_of_its_positions(where: str, amount
     assert len(np.unique([record.tobytes() for record in records])) == len(records)
     labelled = set(tricks)
     if where == "own":
-        who = ppo.players(config, len(tables.kind), np.random.default_rng(3), past=False)
+        who = ppo.players(len(tables.kind), 0.0, 0.5, np.random.default_rng(3))
         own = {
             (kind, table - part.start, seat)
             for kind, part in enumerate(tables.parts)
@@ -360,9 +373,10 @@ def test_a_lesson_of_a_search_is_of_the_network_that_learns(tmp_path: Path) -> N
     policy = lively(16, 2)
     save_weights(ppo.Policy(16, 2).weights(), tmp_path / "other")
     spec = f"neural_search:play=1,draws=1,play_prior=5,weights={tmp_path / 'other'}"
-    config = tiny(rules={"bhoos": 1.0}, against_past=0.0, against_rule_based=0.0, odd_bids=0.0)
+    config = tiny(rules={"bhoos": 1.0}, odd_bids=0.0)
     tables = ppo.Tables(config.rules, 2)
-    lesson = ppo.one_lesson(config, ppo.Round(lessons=1, teacher=spec, where="own"), tables, 3, policy)
+    one = ppo.Round(lessons=1, teacher=spec, where="own", against_rule_based=0.0)
+    lesson = ppo.one_lesson(config, one, tables, 3, policy)
     searcher = make_agent(spec)
     assert isinstance(searcher, NeuralSearchAgent)
     searcher.weights = policy.weights()
@@ -581,6 +595,10 @@ WRONG = {
     '[[rounds]]\nlessons = 5\nwhere = "mine"': "is 'teacher', 'own' or 'endings', not 'mine'",
     "[[rounds]]\nlessons = -5": "lessons of a round must be at least 1, not -5",
     '[[rounds]]\nlessons = 5\nteacher = "pmic"': "the teacher of a round: there is no agent 'pmic'",
+    '[[rounds]]\nlessons = 5\nteacher = "pimc:bid=0,play=0"': "of a round must have worlds to speak of",
+    '[[rounds]]\nlessons = 5\nwhere = "endings"\nteacher = "pimc:play=0"': "must have worlds to speak of",
+    '[[rounds]]\nlessons = 5\nteacher = "neural:last=0"': "must have worlds to speak of",
+    "[play_rules]\nnonsense = 1.0": "play_rules: there is no preset 'nonsense'",
     "evaluate_deals = 1": "evaluate_deals must be at least 2, not 1",
     "temperature = 0.0": "temperature must be at least 0.0001, not 0.0",
     "odd_bids = 1.5": "odd_bids must be at most 1, not 1.5",

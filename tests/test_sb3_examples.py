@@ -6,6 +6,7 @@ import csv
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -129,3 +130,14 @@ def test_without_masks_nearly_all_ends_by_an_illegal_action(algorithm: str, tmp_
     assert history[-1]["illegal_share"] > 0.9
     assert 0.5 < illegal <= 1
     assert (tmp_path / f"{algorithm}.csv").exists()
+
+
+@pytest.mark.parametrize("options", ["--deals 1", "--eval-seed -1"])
+@pytest.mark.parametrize("script", [masked, unmasked])
+def test_bad_options_are_told_before_the_training(
+    script: Any, options: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        script.main([*options.split(), "--out", str(tmp_path / "run")])
+    assert f"{options.split(maxsplit=1)[0]} must be" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -10,6 +10,8 @@ what bids and plays tell (``callbreak_env.engine.beliefs``).
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 import numpy.typing as npt
 
@@ -191,8 +193,10 @@ class NeuralSearchAgent(KeyedAgent):
 
     @property
     def digest(self) -> str:
-        """Of the weights of both networks."""
-        return " ".join(weights_digest(each) for each in (self.weights, self.beliefs) if each)
+        """Of both networks' weights and of the settings."""
+        networks = [weights_digest(each) for each in (self.weights, self.beliefs) if each]
+        told = (*networks, self.settings[0].item(), self.bid_prior, self.play_prior)
+        return hashlib.sha256(repr(told).encode()).hexdigest()[:12]
 
     def act_tables(self, tables: Array, rules: Rules, threads: int | None = 1) -> npt.NDArray[np.int64]:
         """The action ids for the seats to act at K tables: [K] TABLE -> [K] int64. None may be over."""

@@ -121,7 +121,7 @@ def run(
         deals=amounts,
         seed=the.seed,
         agents={
-            label: {"source": public(entrant.source), "version": entrant.version}
+            label: {"source": public(entrant.source), "version": entrant.version, "digest": entrant.digest}
             for label, entrant in entrants.items()
         },
         compared=tuple(labels),

@@ -40,7 +40,7 @@ class Entrant:
         label: its name in the tournament.
         source: what it was made from, in words, for the record.
         version: of an agent of the package that was given by name; else None.
-        digest: of the text of the file that was given by name, or the agent's own ``digest``; else None.
+        digest: of the text of the file that was given by name, and the agent's own ``digest``; or None.
         record: [1] AGENT of an agent that is played by compiled code; None for one that is asked. (A compiled
             agent with a time budget is asked: what a clock decides is kept apart from what repeats.)
         batch: the agent that is asked for many tables in one call (``act_tables``, with the other hands taken
@@ -68,8 +68,8 @@ class Entrant:
             self.label = label or self._agent.name
             self.source, self.version, self.digest = _describe(given, self._agent), None, None
         own = getattr(self._agent, "digest", None)
-        if self.digest is None and isinstance(own, str):
-            self.digest = own
+        if isinstance(own, str):
+            self.digest = own if self.digest is None else f"{self.digest} {own}"
         if not isinstance(self.label, str) or not self.label.strip() or not self.label.isprintable():
             raise CallBreakError(f"an entrant's label must be text, not {self.label!r:.60}")
         self.record: Array | None = None
@@ -101,7 +101,7 @@ class Entrant:
     def __reduce__(self) -> tuple[Any, ...]:
         # Classes and functions of a script or a notebook cross to another process by value.
         given = self._given if isinstance(self._given, str) else _packed(self._given, self.label)
-        return _unpacked, (given, self.label)
+        return _unpacked, (given, self.label, self.digest)
 
     def __repr__(self) -> str:
         return f"<Entrant {self.label}: {self.source}>"
@@ -186,5 +186,8 @@ def _packed(given: Any, label: str) -> bytes:
     return packed
 
 
-def _unpacked(given: str | bytes, label: str) -> Entrant:
-    return Entrant(given if isinstance(given, str) else pickle.loads(given), label)
+def _unpacked(given: str | bytes, label: str, digest: str | None) -> Entrant:
+    entrant = Entrant(given if isinstance(given, str) else pickle.loads(given), label)
+    if entrant.digest != digest:
+        raise CallBreakError(f"entrant {label!r}: its file is another than when the run began")
+    return entrant

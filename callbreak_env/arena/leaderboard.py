@@ -59,6 +59,7 @@ class Entry:
     field: str
     agent: str
     version: int | None
+    digest: str | None
     deals: int
     figures: dict[str, Any]
     speed: float | None
@@ -73,11 +74,11 @@ def leaderboard(paths: Iterable[Path]) -> str:
         RecordError: a file is none, is of too small a size, or two of them contradict each other.
         OSError: one cannot be read.
     """
-    best: dict[tuple[str, str, str, str, int | None], Entry] = {}
+    best: dict[tuple[str, str, str, str, int | None, str | None], Entry] = {}
     for path in paths:
         with at(str(path)):
             for entry in _entries(path):
-                key = (entry.preset, entry.field, entry.agent, entry.made_from, entry.version)
+                key = (entry.preset, entry.field, entry.agent, entry.made_from, entry.version, entry.digest)
                 other = best.get(key)
                 if other and other.deals == entry.deals and other.figures != entry.figures:
                     raise RecordError(
@@ -109,6 +110,7 @@ def _entries(path: Path) -> list[Entry]:
             field=part.field,
             agent=name,
             version=report.agents[name]["version"],
+            digest=report.agents[name].get("digest"),
             deals=report.deals["1v3"],
             figures=report.figures[part.rules][part.field][name],
             speed=report.speed.get(name),

@@ -9,7 +9,8 @@ The file is one object::
      "seed": 20260101,                        of the deals
      "agents": {"rule_based":                 all that played, by label
         {"source": "rule_based",              what it was made from, as ``callbreak bench`` takes it
-         "version": 1}, ...},                 null: not of the package
+         "version": 1,                        null: not of the package
+         "digest": null}, ...},               of its file and its weights, if it has such
      "compared": ["rule_based", ...],         those that the run was about
      "time_limit": null,                      seconds a move, of agents that are not compiled
      "software": {"callbreak_env": "0.1.0", "python": ..., "numpy": ..., "numba": ...},
@@ -218,6 +219,8 @@ def _agents(told: dict[str, Any]) -> dict[str, dict[str, Any]]:
                 raise RecordError(f"an agent of the package, but its 'source' is {each['source']!r:.60}")
             if each.get("version", 0) is not None:
                 need(each, "version", int)
+            if each.get("digest") is not None:
+                need(each, "digest", str)
     return told
 
 

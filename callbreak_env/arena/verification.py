@@ -77,6 +77,9 @@ def verify(
         label: given[label] if label in given else _again(label, before)
         for label, before in report.agents.items()
     }
+    for label, before in report.agents.items():
+        if before.get("digest") not in (None, entrants[label].digest):
+            raise CallBreakError(f"agent {label!r} was played by another file or other weights than here")
     if say is not None:
         say(f"{path}: a random tenth of the deals of every part is played again, seed {seed}")
     count = 0

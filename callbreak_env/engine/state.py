@@ -130,7 +130,6 @@ NO_DECKS: Array = np.zeros((0, NUM_CARDS), np.uint8)
 """For every kernel that takes ``decks``: shuffle all of them."""
 
 
-@functools.lru_cache(maxsize=256)
 def rules_record(rules: Rules) -> Array:
     """The rules as the engine reads them: an array of one ``RULES`` record, shared: do not write.
 
@@ -139,6 +138,11 @@ def rules_record(rules: Rules) -> Array:
     """
     if not isinstance(rules, Rules):
         raise ValueError(f"rules must be a Rules, as Rules.preset gives it, not {rules!r:.60}")
+    return _record(rules)
+
+
+@functools.lru_cache(maxsize=256)
+def _record(rules: Rules) -> Array:
     record = np.zeros(1, RULES)
     for name, value in rules.to_dict().items():
         if name in (RULES.names or ()):
