@@ -52,6 +52,7 @@ from callbreak_env.engine.agents import PIMC
 from callbreak_env.engine.state import TABLE
 from callbreak_env.envs.selfplay import Turn
 from callbreak_env.playouts import playouts
+from callbreak_env.records import parse_json
 from callbreak_env.rules import Rules, as_rules
 
 ACTIONS, CARDS, TRICKS = 65, 52, 14
@@ -1180,9 +1181,9 @@ def claim(config: Config, folder: Path) -> None:
         if any(folder.glob("*.npz")) or any(folder.glob("*.pt")):
             raise SystemExit(f"{folder} has files of something else: choose another --out")
         path.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-    with exits(f"{path}: ", RecursionError):
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        kept = kept if isinstance(kept, dict) else {}
+    with exits(f"{path}: "):
+        kept = parse_json(path.read_bytes())
+    kept = kept if isinstance(kept, dict) else {}
     # As text: which number stands for which rules in the lessons is by their order.
     changed = [name for name in told if json.dumps(kept.get(name)) != json.dumps(told[name])]
     if changed:
